@@ -1,0 +1,172 @@
+/*===- moert.h - C API of the MoE-MLIR runtime ------------------------------===
+ *
+ * Loads .moe programs and runs them. Needs neither LLVM nor MLIR.
+ *
+ * Conventions. Every call that can fail returns a moe_status *: NULL is success, anything else describes the
+ * error and is freed by the caller with moe_status_free. Output parameters are written only on success.
+ * Handles are reference counted (X_retain, X_release; a new handle has one reference) and may be used from
+ * several threads at once. Option structs begin with struct_size, which the caller sets to sizeof(struct).
+ * No call prints, aborts or keeps a pointer to the caller's memory past its return unless it says so.
+ *
+ *===------------------------------------------------------------------------===*/
+#ifndef MOERT_MOERT_H
+#define MOERT_MOERT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define MOE_API __attribute__((visibility("default")))
+#else
+#define MOE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct moe_status moe_status;
+typedef struct moe_program moe_program;
+typedef struct moe_session moe_session;
+typedef struct moe_comm moe_comm;
+
+typedef enum moe_code {
+  MOE_OK = 0,
+  MOE_INVALID_ARGUMENT = 1,  /* an argument is NULL, out of range or of the wrong shape or type */
+  MOE_BAD_PROGRAM = 2,       /* the .moe is truncated, altered or inconsistent */
+  MOE_WRONG_VERSION = 3,     /* the .moe was written for another format version */
+  MOE_WRONG_TARGET = 4,      /* the .moe was compiled for another chip or CPU */
+  MOE_UNSUPPORTED = 5,       /* valid, but this runtime or device cannot do it */
+  MOE_OUT_OF_MEMORY = 6,
+  MOE_SYSTEM = 7             /* a call of the operating system or a driver failed; the message names it */
+} moe_code;
+
+MOE_API moe_code moe_status_code(const moe_status *status);        /* MOE_OK for NULL */
+MOE_API const char *moe_status_message(const moe_status *status);  /* "" for NULL; owned by status */
+MOE_API const char *moe_status_where(const moe_status *status);    /* file:line in the runtime; owned by status */
+MOE_API void moe_status_free(moe_status *status);                  /* NULL is allowed */
+
+typedef enum moe_dtype {
+  MOE_F32 = 0, MOE_BF16 = 1, MOE_F16 = 2, MOE_I32 = 3, MOE_I64 = 4, MOE_I8 = 5, MOE_U8 = 6, MOE_I1 = 7
+} moe_dtype;
+
+/* Bytes of one element; 0 for an unknown type. */
+MOE_API size_t moe_dtype_size(moe_dtype dtype);
+/* "f32", "bf16", ...; "?" for an unknown type. */
+MOE_API const char *moe_dtype_name(moe_dtype dtype);
+
+/* The library's version, such as "0.1.0". */
+MOE_API const char *moe_version(void);
+
+/*--- programs ---------------------------------------------------------------*/
+
+/* Checks the n bytes at blob (checksum, structure, every index) and copies them. Runs nothing from them. */
+MOE_API moe_status *moe_program_load(const void *blob, size_t n, moe_program **program);
+MOE_API moe_status *moe_program_load_file(const char *path, moe_program **program);
+MOE_API void moe_program_retain(moe_program *program);
+MOE_API void moe_program_release(moe_program *program);
+
+MOE_API uint32_t moe_program_num_entries(const moe_program *program);
+/* The target the program was compiled for, such as "cpu" and "x86-64-v3"; owned by program. */
+MOE_API const char *moe_program_target(const moe_program *program);
+MOE_API const char *moe_program_arch(const moe_program *program);
+
+#define MOE_MAX_RANK 8
+
+typedef struct moe_argument_info {
+  const char *name;             /* owned by the program */
+  moe_dtype dtype;
+  int32_t rank;
+  int64_t dims[MOE_MAX_RANK];   /* -1: taken from the caller's buffer (inputs), follows from the inputs (outputs) */
+  int32_t alias;                /* outputs: the input it may share memory with, or -1 */
+} moe_argument_info;
+
+enum {
+  MOE_ENTRY_NEEDS_COMM = 1,     /* moe_enqueue needs a communicator */
+  MOE_ENTRY_HOST_SYNC = 2,      /* moe_enqueue waits for the device */
+  MOE_ENTRY_CAPTURABLE = 4      /* moe_enqueue may run under CUDA graph capture */
+};
+
+typedef struct moe_entry_info {
+  size_t struct_size;
+  const char *name;             /* owned by the program */
+  uint32_t num_inputs, num_outputs;
+  uint32_t flags;               /* MOE_ENTRY_* */
+} moe_entry_info;
+
+MOE_API moe_status *moe_program_entry(const moe_program *program, uint32_t entry, moe_entry_info *info);
+/* Number of the entry of this name. */
+MOE_API moe_status *moe_program_find(const moe_program *program, const char *name, uint32_t *entry);
+MOE_API moe_status *moe_program_input(const moe_program *program, uint32_t entry, uint32_t i, moe_argument_info *info);
+MOE_API moe_status *moe_program_output(const moe_program *program, uint32_t entry, uint32_t i, moe_argument_info *info);
+
+/*--- buffers ----------------------------------------------------------------*/
+
+/* A caller's tensor: memory at data, size_bytes long, of which element [i0, i1, ...] lies at byte
+ * offset i0 * strides[0] + i1 * strides[1] + ...; strides NULL means row-major without padding.
+ * data may be NULL only if the tensor has no elements. */
+typedef struct moe_buffer {
+  void *data;
+  size_t size_bytes;
+  moe_dtype dtype;
+  int32_t rank;
+  const int64_t *shape;         /* rank sizes */
+  const int64_t *strides;       /* rank byte strides, or NULL */
+} moe_buffer;
+
+/* Sizes of output i for these inputs: writes its rank values to shape (room for MOE_MAX_RANK). */
+MOE_API moe_status *moe_output_shape(const moe_program *program, uint32_t entry, const moe_buffer *inputs,
+                                     size_t num_inputs, uint32_t i, int64_t *shape);
+/* Bytes and alignment of the workspace that moe_enqueue needs for these inputs. Only their shapes and types
+ * are read; data may be NULL. */
+MOE_API moe_status *moe_workspace_query(const moe_program *program, uint32_t entry, const moe_buffer *inputs,
+                                        size_t num_inputs, size_t *bytes, size_t *align);
+
+/*--- sessions ---------------------------------------------------------------*/
+
+typedef struct moe_options {
+  size_t struct_size;
+  uint32_t num_threads;         /* cpu: worker threads; 0 = one for each core this process may use */
+} moe_options;
+
+/* Loads the kernels of a program onto a device (cpu: device 0). Refuses a program for another chip or CPU.
+ * options may be NULL. The session holds a reference to the program. */
+MOE_API moe_status *moe_session_create(moe_program *program, int32_t device, const moe_options *options,
+                                       moe_session **session);
+MOE_API void moe_session_retain(moe_session *session);
+MOE_API void moe_session_release(moe_session *session);
+
+/* Runs an entry. Neither allocates nor synchronises on the device; on the cpu target it returns when the
+ * outputs are written. workspace: as moe_workspace_query says, not shared with another enqueue in flight.
+ * comm and stream: NULL on the cpu target. Enqueues of one session may run concurrently. On error nothing
+ * has been written. An output must not overlap an input or another output, unless the program says `alias`. */
+MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_buffer *inputs, size_t num_inputs,
+                                const moe_buffer *outputs, size_t num_outputs, void *workspace,
+                                size_t workspace_bytes, moe_comm *comm, void *stream);
+
+/*--- faults: what the kernels saw in the data ---------------------------------*/
+
+typedef enum moe_fault_kind {
+  MOE_FAULT_BAD_SIZES = 0,      /* a group size is negative or the sizes exceed the rows; row = group, value = size, limit = rows left */
+  MOE_FAULT_NAN_ROUTER = 1,     /* a token has no finite router logit; row = token, value = 0, limit = experts */
+  MOE_FAULT_BAD_ID = 2,         /* an expert id is outside -1..E-1; row = slot, value = id, limit = E */
+  MOE_FAULT_OVERFLOW = 3,       /* slots beyond the capacity were dropped; row = first dropped slot, value = slots dropped, limit = capacity */
+  MOE_NUM_FAULT_KINDS = 4
+} moe_fault_kind;
+
+typedef struct moe_fault {
+  moe_fault_kind kind;
+  int64_t count;                /* how often it was recorded */
+  int64_t row, value, limit;    /* of the record with the lowest row */
+} moe_fault;
+
+MOE_API const char *moe_fault_name(moe_fault_kind kind); /* "BAD_SIZES", ... ; "?" if unknown */
+
+/* Faults of the last enqueue that used this workspace, at most MOE_NUM_FAULT_KINDS, in order of kind.
+ * *n: on entry the room at faults, on return how many there are. Only the workspace's first bytes are read. */
+MOE_API moe_status *moe_session_poll(moe_session *session, const void *workspace, moe_fault *faults, size_t *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* MOERT_MOERT_H */
