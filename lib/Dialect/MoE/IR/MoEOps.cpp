@@ -1,0 +1,9 @@
+//===- MoEOps.cpp - operations of the moe dialect -------------------------===//
+
+#include "moe/Dialect/MoE/IR/MoE.h"
+
+using namespace mlir;
+using namespace mlir::moe;
+
+#define GET_OP_CLASSES
+#include "moe/Dialect/MoE/IR/MoEOps.cpp.inc"
