@@ -41,6 +41,9 @@ typedef enum moe_code {
   MOE_SYSTEM = 7             /* a call of the operating system or a driver failed; the message names it */
 } moe_code;
 
+/* "INVALID_ARGUMENT", ...; "?" for an unknown code. */
+MOE_API const char *moe_code_name(moe_code code);
+
 MOE_API moe_code moe_status_code(const moe_status *status);        /* MOE_OK for NULL */
 MOE_API const char *moe_status_message(const moe_status *status);  /* "" for NULL; owned by status */
 MOE_API const char *moe_status_where(const moe_status *status);    /* file:line in the runtime; owned by status */

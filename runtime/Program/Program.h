@@ -1,0 +1,133 @@
+//===- Program.h - a loaded and verified program ------------------------------===//
+#ifndef MOERT_PROGRAM_PROGRAM_H
+#define MOERT_PROGRAM_PROGRAM_H
+
+#include "Status.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace moert {
+
+/// Arena, frame and workspace begin on this boundary.
+constexpr size_t kAlignment = 64;
+
+/// The workspace begins with the faults.
+constexpr size_t kFaultBytes = 256;
+
+/// Strings and data point into the program's copy of the file.
+struct Expr {
+  enum Kind : int8_t { Const, Dim, Add, Mul, CeilDiv, Max };
+  Kind kind;
+  int64_t a, b;
+};
+
+struct Argument {
+  const char *name;
+  moe_dtype dtype;
+  int32_t rank;
+  int64_t dims[MOE_MAX_RANK];
+  bool hasExprs;                ///< inputs may have none
+  uint32_t exprs[MOE_MAX_RANK]; ///< the sizes this argument must have
+  int32_t alias;                ///< outputs: an input or -1
+};
+
+struct Buffer {
+  enum Kind : int8_t { Input, Output, Arena, Constant };
+  Kind kind;
+  uint32_t index;  ///< of the input or output
+  uint32_t offset; ///< expression
+  moe_dtype dtype;
+  int32_t rank;
+  uint32_t dims[MOE_MAX_RANK]; ///< expressions
+  const uint8_t *data;         ///< constants
+  uint32_t descriptor;         ///< position of its memref descriptor in the frame, in 8-byte words
+};
+
+struct Step {
+  enum Kind : int8_t { Launch, Memset, Copy, Wait };
+  Kind kind;
+  uint32_t kernel = 0;
+  std::vector<uint32_t> args, scalars;
+  uint32_t source = 0, target = 0; ///< buffers
+  uint8_t value = 0;
+};
+
+struct Entry {
+  const char *name;
+  std::vector<Argument> inputs, outputs;
+  std::vector<Expr> exprs;
+  std::vector<Buffer> buffers;
+  std::vector<Step> steps;
+  uint32_t arena;
+  uint32_t flags;
+
+  /// The frame is what an enqueue needs to remember: the values of all expressions, one View for each input and
+  /// output, one memref descriptor for each buffer, and the argument list of a launch. It lies in the caller's
+  /// workspace, so that an enqueue allocates nothing. Positions in 8-byte words; expressions come first.
+  uint32_t viewsWord, argsWord, frameWords;
+};
+
+struct Kernel {
+  const char *name;
+  uint32_t numArgs, numScalars;
+};
+
+/// Where a caller's buffer lies: all that the checks of overlap need. Sizes and strides in bytes.
+struct View {
+  uintptr_t begin;
+  uint64_t span;  ///< from the first byte to after the last one; 0 if there are no elements
+  uint64_t pitch; ///< largest stride of a dimension longer than 1, 0 if none is
+  uint64_t row;   ///< bytes from the first to after the last one with that dimension held fixed
+};
+constexpr uint32_t kViewWords = sizeof(View) / 8;
+
+} // namespace moert
+
+struct moe_program {
+  std::atomic<int64_t> references{1};
+  std::unique_ptr<uint8_t, void (*)(void *)> payload{nullptr, nullptr}; ///< the FlatBuffer, 64-byte aligned
+  const char *target, *arch;
+  std::vector<moert::Kernel> kernels;
+  std::vector<moert::Entry> entries;
+  const uint8_t *object = nullptr;
+  size_t objectBytes = 0;
+};
+
+namespace moert {
+
+/// Checks and decodes a whole file.
+moe_status *loadProgram(const void *blob, size_t n, std::unique_ptr<moe_program> &program);
+
+/// Value of expression i from the values before it. `dim` gives the size of dimension b of input a.
+moe_status *evaluate(const Entry &entry, size_t i, const int64_t *values, int64_t dim, int64_t &value);
+
+/// Checks count, types, ranks and static sizes of the inputs, evaluates every expression into values
+/// (entry.exprs.size() of them), and checks that sizes which several arguments share agree.
+moe_status *checkInputs(const Entry &entry, const moe_buffer *inputs, size_t numInputs, int64_t *values);
+
+/// The same for the outputs, given the values that checkInputs found.
+moe_status *checkOutputs(const Entry &entry, const moe_buffer *outputs, size_t numOutputs, const int64_t *values);
+
+/// Checks where a caller's buffer lies and what its strides are, and writes the view and the strides in elements, one
+/// for each dimension. `what` is "input" or "output". The type, rank and shape have been checked.
+moe_status *checkMemory(const char *what, size_t i, const Argument &argument, const moe_buffer &buffer, View &view,
+                        int64_t *strides);
+
+/// Bytes of the workspace for these values, and the arena's position in it.
+moe_status *workspaceLayout(const Entry &entry, const int64_t *values, size_t &arenaOffset, size_t &bytes);
+
+/// Bytes of a row-major tensor with these dimensions (expressions).
+moe_status *bufferBytes(const Buffer &buffer, const int64_t *values, size_t i, uint64_t &bytes);
+
+/// May the two views share a byte? Exact for column windows of one matrix, otherwise by their first and last bytes.
+bool overlap(const View &a, const View &b);
+
+/// May two elements of a tensor with these strides (in elements, checked by checkMemory) share memory?
+bool overlapsItself(const Argument &argument, const int64_t *shape, const int64_t *strides);
+
+} // namespace moert
+
+#endif
