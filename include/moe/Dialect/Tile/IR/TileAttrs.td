@@ -32,7 +32,7 @@ def Tile_AccumulatorsAttr : Tile_EnumAttr<Tile_Accumulators, "accs">;
 def Tile_ExtraKind : Tile_Enum<"ExtraKind", "how an epilogue reads an extra operand", [
   I32EnumCase<"Row", 0, "row">,      // [M]: one value a row
   I32EnumCase<"Slot", 1, "slot">,    // [T, k]: the value of the row's slot; needs `slots`
-  I32EnumCase<"Group", 2, "group">,  // [g, N]: by the row's group and the accumulator's column; one argument an accumulator
+  I32EnumCase<"Group", 2, "group">,  // [g, N], or [N] for a weight of rank 2: by the row's group and the accumulator's column; one argument an accumulator
   I32EnumCase<"Elem", 3, "elem">     // shaped like the result: by row and result column
 ]>;
 def Tile_ExtraKindAttr : Tile_EnumAttr<Tile_ExtraKind, "extra">;

@@ -80,12 +80,15 @@ def Tile_RaggedGemmOp : Tile_KernelOp<"ragged_gemm", [AttrSizedOperandSegments, 
   let description = [{
     | mode | lhs | rhs | product |
     |---|---|---|---|
-    | `rows` | `[M, K]` | `[g, K, N]` (`kn`) or `[g, N, K]` (`nk`); rank 2 for g = 1 | `[M, N]` |
-    | `contraction` | `[M, K]`, or absent: all ones with K = 1 | `[M, N]` | `[g, K, N]` |
+    | `rows` with bounds | `[M, K]` | `[g, K, N]` (`kn`) or `[g, N, K]` (`nk`) | `[M, N]` |
+    | `rows`, one product | `[M, K]` | `[K, N]` or `[N, K]` | `[M, N]` |
+    | `rows`, batch | `[g, M, K]` | `[g, K, N]` or `[g, N, K]` | `[g, M, N]` |
+    | `contraction` | `[M, K]` | `[M, N]` | `[g, K, N]` |
+    | `contraction`, sum of rows | absent: all ones with K = 1 | `[M, N]` | `[g, N]` |
 
-    - `bounds` `[G, 2]`: rows of each group; group i of the weights (or of the product) is row `group_offset + i` of it. Without bounds the
-      rows are divided evenly among the g groups (mode `rows`).
-    - `gather` `[M]` i32: row r of the product reads row gather[r] of lhs; -1 reads zeros. Mode `rows`.
+    - `bounds` `[G, 2]`: rows of each group; group i of the weights (or of the product) is row `group_offset + i` of it. Without bounds
+      (mode `rows`) every row counts: one product for a weight of rank 2, one a group for rank 3.
+    - `gather` `[M]` i32: row r of the product reads row gather[r] of lhs; -1 reads zeros. Mode `rows`, lhs of rank 2.
     - Accumulation is f32. `accs` says which columns of the product meet in one result column.
     - The epilogue runs for each element of the result: its arguments are the accumulators (f32), then for each extra operand
       its value (one an accumulator for kind `group`), then with `accumulate` the old value of each out. It yields one value for each out.
@@ -106,9 +109,10 @@ def Tile_RaggedGemmOp : Tile_KernelOp<"ragged_gemm", [AttrSizedOperandSegments, 
     Constraints:
     - (C1) ranks and shapes as in the table; lhs and rhs have one element type; K and N are static.
     - (C2) bounds is `[G, 2]` and group_offset + g <= G.
-    - (C3) gather only in mode `rows`.
+    - (C3) gather only in mode `rows` with lhs of rank 2.
     - (C4) lhs absent only in mode `contraction`.
-    - (C5) there is one kind for each extra operand, shaped as the kind says; kind `slot` needs `slots`. Extras only in mode `rows`.
+    - (C5) there is one kind for each extra operand, shaped as the kind says; kind `slot` needs `slots`. Extras only in
+      mode `rows` with lhs of rank 2.
     - (C6) accs other than `single` only in mode `rows`; N is a multiple of the number of accumulators.
     - (C7) the epilogue's arguments and yielded values are as above, and its ops are elementwise on scalars.
     - (C8) outs have the product's shape, with N divided by the number of accumulators.
