@@ -50,6 +50,6 @@ def Tile_NanOrderAttr : Tile_EnumAttr<Tile_NanOrder, "nan">;
 def Tile_FaultKind : Tile_Enum<"FaultKind", "kinds of fault a kernel reports", [
   I32EnumCase<"BadSizes", 0, "bad_sizes">, I32EnumCase<"NanRouter", 1, "nan_router">,
   I32EnumCase<"BadId", 2, "bad_id">, I32EnumCase<"Overflow", 3, "overflow">]>;
-def Tile_FaultKindAttr : Tile_EnumAttr<Tile_FaultKind, "fault">;
+def Tile_FaultKindAttr : EnumAttr<Tile_Dialect, Tile_FaultKind, "fault">;  // bare in the op's own form
 
 #endif

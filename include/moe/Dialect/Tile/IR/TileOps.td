@@ -199,7 +199,7 @@ def Tile_RowsOp : Tile_KernelOp<"rows", [AttrSizedOperandSegments, IsolatedFromA
 def Tile_YieldOp : Tile_Op<"yield", [Pure, ReturnLike, Terminator, ParentOneOf<["RaggedGemmOp", "RowsOp"]>]> {
   let summary = "values of a region, one for each out";
   let arguments = (ins Variadic<AnyType>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
 
