@@ -1,0 +1,155 @@
+//===- Arrays.cpp -----------------------------------------------------------------===//
+#include "Arrays.h"
+
+#include <xtensor/xnpy.hpp>
+#include <zip.h>
+
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+using namespace moe_run;
+
+int64_t Array::elements() const {
+  int64_t n = 1;
+  for (int64_t size : shape)
+    n *= size;
+  return n;
+}
+
+std::string Array::shapeText() const {
+  std::string text;
+  for (int64_t size : shape)
+    text += (text.empty() ? "" : ",") + std::to_string(size);
+  return "[" + text + "]";
+}
+
+/// Column-major to row-major.
+static std::vector<uint8_t> transposed(const char *from, const std::vector<int64_t> &shape, size_t element, size_t n) {
+  std::vector<uint8_t> to(n * element);
+  std::vector<int64_t> index(shape.size(), 0);
+  for (size_t i = 0; i < n; ++i) {
+    size_t offset = 0;
+    for (size_t d = shape.size(); d-- > 0;)
+      offset = offset * size_t(shape[d]) + size_t(index[d]);
+    std::memcpy(to.data() + i * element, from + offset * element, element);
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d])
+        break;
+      index[d] = 0;
+    }
+  }
+  return to;
+}
+
+/// `what` names the file and member in errors.
+static Array parseNpy(const std::string &what, std::string content) try {
+  // xtensor takes the length of the header on trust.
+  if (content.size() < 12 || (content[8] == 0 && content[9] == 0))
+    throw Error(what + " is not an .npy file");
+  size_t total = content.size();
+  std::istringstream stream(std::move(content));
+  xt::detail::npy_file file = xt::detail::load_npy_file(stream);
+  Array array;
+  size_t n = 1;
+  for (size_t size : file.m_shape) {
+    if (size && n > total / size && n)
+      throw Error(what + " is truncated");
+    n *= size;
+    array.shape.push_back(int64_t(size));
+  }
+  if (!stream || size_t(stream.gcount()) != n * file.m_word_size)
+    throw Error(what + " is truncated");
+  if (file.m_typestring[0] == '>')
+    throw Error(what + " has big-endian elements (" + file.m_typestring + "), which are not supported");
+  array.type = file.m_typestring.substr(1);
+  if (file.m_fortran_order)
+    array.bytes = transposed(file.ptr(), array.shape, file.m_word_size, n);
+  else
+    array.bytes.assign(file.ptr(), file.ptr() + n * file.m_word_size);
+  return array;
+} catch (const Error &) {
+  throw;
+} catch (const std::exception &error) {
+  throw Error(what + " cannot be read: " + error.what());
+}
+
+Array moe_run::readNpy(const std::string &path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream content;
+  if (!stream || !(content << stream.rdbuf()))
+    throw Error("cannot read '" + path + "': " + std::strerror(errno));
+  return parseNpy("'" + path + "'", content.str());
+}
+
+std::map<std::string, Array> moe_run::readNpz(const std::string &path) {
+  int code = 0;
+  std::unique_ptr<zip_t, void (*)(zip_t *)> archive(zip_open(path.c_str(), ZIP_RDONLY, &code), zip_discard);
+  if (!archive) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    std::string message = "cannot open '" + path + "': " + zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw Error(message);
+  }
+  std::map<std::string, Array> arrays;
+  zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    zip_stat_t stat;
+    if (zip_stat_index(archive.get(), zip_uint64_t(i), 0, &stat) || !(stat.valid & ZIP_STAT_NAME) ||
+        !(stat.valid & ZIP_STAT_SIZE))
+      throw Error("cannot read the list of '" + path + "': " + zip_strerror(archive.get()));
+    std::string name = stat.name;
+    std::string what = "'" + name + "' of '" + path + "'";
+    std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> member(zip_fopen_index(archive.get(), zip_uint64_t(i), 0),
+                                                              zip_fclose);
+    if (!member)
+      throw Error("cannot open " + what + ": " + zip_strerror(archive.get()));
+    // Read in pieces: the size in the list may be a lie.
+    std::string content;
+    char piece[1 << 16];
+    zip_int64_t n;
+    while ((n = zip_fread(member.get(), piece, sizeof(piece))) > 0)
+      content.append(piece, size_t(n));
+    if (n < 0 || content.size() != stat.size)
+      throw Error("cannot read " + what + ": " + zip_file_strerror(member.get()));
+    if (name.size() > 4 && name.compare(name.size() - 4, 4, ".npy") == 0)
+      name.resize(name.size() - 4);
+    arrays[name] = parseNpy(what, std::move(content));
+  }
+  return arrays;
+}
+
+void moe_run::writeNpz(const std::string &path, const std::vector<std::pair<std::string, Array>> &arrays) {
+  std::vector<std::string> contents; // libzip reads them when the archive is closed
+  for (const auto &[name, array] : arrays) {
+    std::ostringstream stream;
+    char order = array.type.back() == '1' ? '|' : '<';
+    xt::detail::write_header(stream, order + array.type, /*fortran_order=*/false, array.shape);
+    stream.write(reinterpret_cast<const char *>(array.bytes.data()), std::streamsize(array.bytes.size()));
+    contents.push_back(stream.str());
+  }
+  int code = 0;
+  std::unique_ptr<zip_t, void (*)(zip_t *)> archive(zip_open(path.c_str(), ZIP_CREATE | ZIP_TRUNCATE, &code),
+                                                    zip_discard);
+  if (!archive) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    std::string message = "cannot write '" + path + "': " + zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw Error(message);
+  }
+  for (size_t i = 0; i < contents.size(); ++i) {
+    std::string member = arrays[i].first + ".npy";
+    zip_source_t *source = zip_source_buffer(archive.get(), contents[i].data(), contents[i].size(), 0);
+    zip_int64_t index = source ? zip_file_add(archive.get(), member.c_str(), source, 0) : -1;
+    if (index < 0) {
+      zip_source_free(source);
+      throw Error("cannot write '" + member + "' to '" + path + "': " + zip_strerror(archive.get()));
+    }
+    zip_set_file_compression(archive.get(), zip_uint64_t(index), ZIP_CM_STORE, 0);
+  }
+  if (zip_close(archive.get()))
+    throw Error("cannot write '" + path + "': " + zip_strerror(archive.get()));
+  archive.release();
+}

@@ -1,0 +1,265 @@
+//===- main.cpp - moe-run: runs a .moe on the CPU -----------------------------------===//
+#include "Arrays.h"
+#include "Check.h"
+#include "Convert.h"
+#include "moert/moert.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+
+using namespace moe_run;
+
+namespace {
+
+struct Options {
+  std::string program, entry, output, expected;
+  std::vector<std::string> inputs;
+  Tolerance tolerance;
+  bool bench = false;
+  uint32_t warmup = 3, repeat = 20, threads = 0;
+};
+
+/// Memory aligned as a vector unit likes it, filled with 0xFF: NaN, and -1 for integers, so that what a program
+/// leaves unwritten is seen.
+class Memory {
+public:
+  explicit Memory(size_t bytes) : data(std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64)), std::free) {
+    if (!data)
+      throw Error("cannot allocate " + std::to_string(bytes) + " bytes");
+    std::memset(data.get(), 0xff, bytes);
+  }
+  uint8_t *get() const { return static_cast<uint8_t *>(data.get()); }
+
+private:
+  std::unique_ptr<void, void (*)(void *)> data;
+};
+
+/// An input or output of the entry with its memory.
+struct Tensor {
+  moe_argument_info info;
+  std::string name;                ///< the argument's, or "in0", "out0", ...
+  std::vector<int64_t> shape;
+  size_t bytes;
+  Memory memory;
+
+  moe_buffer buffer() const {
+    return {memory.get(), bytes, info.dtype, int32_t(shape.size()), shape.data(), nullptr};
+  }
+};
+
+void check(moe_status *status) {
+  if (!status)
+    return;
+  std::string message = std::string(moe_code_name(moe_status_code(status))) + ": " + moe_status_message(status);
+  moe_status_free(status);
+  throw Error(message);
+}
+
+size_t bytesOf(const std::vector<int64_t> &shape, moe_dtype dtype) {
+  size_t bytes = moe_dtype_size(dtype);
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(bytes, size_t(size), &bytes))
+      throw Error("an output passes 64 bits");
+  return bytes;
+}
+
+bool endsWith(const std::string &text, const std::string &end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::map<std::string, Array> readInputs(const std::vector<std::string> &options) {
+  std::map<std::string, Array> arrays;
+  for (const std::string &option : options) {
+    size_t equals = option.find('=');
+    if (equals != std::string::npos && endsWith(option, ".npy"))
+      arrays[option.substr(0, equals)] = readNpy(option.substr(equals + 1));
+    else if (endsWith(option, ".npz"))
+      for (auto &[name, array] : readNpz(option))
+        arrays[name] = std::move(array);
+    else
+      throw Error("--input '" + option + "' is neither a .npz file nor name=file.npy");
+  }
+  return arrays;
+}
+
+/// The array for argument number i: its name, or `prefix` and number.
+const Array *findArray(const std::map<std::string, Array> &arrays, const std::string &name, const std::string &number) {
+  auto found = name.empty() ? arrays.end() : arrays.find(name);
+  if (found == arrays.end())
+    found = arrays.find(number);
+  return found == arrays.end() ? nullptr : &found->second;
+}
+
+uint32_t chooseEntry(const moe_program *program, const std::string &name) {
+  uint32_t entry = 0;
+  if (!name.empty()) {
+    check(moe_program_find(program, name.c_str(), &entry));
+    return entry;
+  }
+  uint32_t n = moe_program_num_entries(program);
+  if (n == 1)
+    return 0;
+  std::string names;
+  for (uint32_t i = 0; i < n; ++i) {
+    moe_entry_info info{};
+    info.struct_size = sizeof(info);
+    check(moe_program_entry(program, i, &info));
+    names += std::string(" '") + info.name + "'";
+  }
+  throw Error("the program has " + std::to_string(n) + " entries; choose one with --entry:" + names);
+}
+
+void bench(const Options &options, const std::function<void()> &run) {
+  std::vector<double> times;
+  for (uint32_t i = 0; i < options.warmup; ++i)
+    run();
+  for (uint32_t i = 0; i < options.repeat; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    run();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  size_t n = times.size();
+  std::string threads = options.threads ? std::to_string(options.threads) + " threads" : "a thread for each core";
+  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs with %s\n",
+              (times[(n - 1) / 2] + times[n / 2]) / 2, times.front(), times.back(), n, threads.c_str());
+}
+
+/// False if a check failed.
+bool runProgram(const Options &options) {
+  moe_program *rawProgram = nullptr;
+  check(moe_program_load_file(options.program.c_str(), &rawProgram));
+  std::unique_ptr<moe_program, void (*)(moe_program *)> program(rawProgram, moe_program_release);
+  uint32_t entry = chooseEntry(program.get(), options.entry);
+  moe_entry_info info{};
+  info.struct_size = sizeof(info);
+  check(moe_program_entry(program.get(), entry, &info));
+
+  std::map<std::string, Array> arrays = readInputs(options.inputs);
+  std::vector<Tensor> inputs, outputs;
+  std::vector<moe_buffer> inputBuffers, outputBuffers;
+  for (uint32_t i = 0; i < info.num_inputs; ++i) {
+    moe_argument_info argument;
+    check(moe_program_input(program.get(), entry, i, &argument));
+    std::string number = "in" + std::to_string(i), name = argument.name[0] ? argument.name : number;
+    const Array *array = findArray(arrays, argument.name, number);
+    if (!array)
+      throw Error("no array '" + name + "' or '" + number + "' was given for input " + std::to_string(i));
+    std::vector<uint8_t> bytes =
+        toProgram("input " + std::to_string(i) + " '" + name + "'", *array, argument.dtype);
+    Tensor &tensor = inputs.emplace_back(Tensor{argument, name, array->shape, bytes.size(), Memory(bytes.size())});
+    if (!bytes.empty())
+      std::memcpy(tensor.memory.get(), bytes.data(), bytes.size());
+  }
+  for (const Tensor &tensor : inputs)
+    inputBuffers.push_back(tensor.buffer());
+  for (uint32_t i = 0; i < info.num_outputs; ++i) {
+    moe_argument_info argument;
+    check(moe_program_output(program.get(), entry, i, &argument));
+    std::string number = "out" + std::to_string(i), name = argument.name[0] ? argument.name : number;
+    std::vector<int64_t> shape(MOE_MAX_RANK);
+    check(moe_output_shape(program.get(), entry, inputBuffers.data(), inputBuffers.size(), i, shape.data()));
+    shape.resize(size_t(argument.rank));
+    size_t bytes = bytesOf(shape, argument.dtype);
+    outputs.push_back(Tensor{argument, name, shape, bytes, Memory(bytes)});
+  }
+  for (const Tensor &tensor : outputs)
+    outputBuffers.push_back(tensor.buffer());
+
+  size_t workspaceBytes = 0, align = 0;
+  check(moe_workspace_query(program.get(), entry, inputBuffers.data(), inputBuffers.size(), &workspaceBytes, &align));
+  Memory workspace(workspaceBytes);
+  moe_options sessionOptions{sizeof(sessionOptions), options.threads};
+  moe_session *rawSession = nullptr;
+  check(moe_session_create(program.get(), 0, &sessionOptions, &rawSession));
+  std::unique_ptr<moe_session, void (*)(moe_session *)> session(rawSession, moe_session_release);
+
+  auto run = [&] {
+    check(moe_enqueue(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
+                      outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, nullptr));
+  };
+  run();
+  moe_fault faults[MOE_NUM_FAULT_KINDS];
+  size_t numFaults = MOE_NUM_FAULT_KINDS;
+  check(moe_session_poll(session.get(), workspace.get(), faults, &numFaults));
+  for (size_t i = 0; i < numFaults; ++i)
+    std::printf("fault %s: %lld times, first at row %lld: value %lld, limit %lld\n", moe_fault_name(faults[i].kind),
+                (long long)faults[i].count, (long long)faults[i].row, (long long)faults[i].value,
+                (long long)faults[i].limit);
+
+  std::vector<std::pair<std::string, Array>> results;
+  for (const Tensor &tensor : outputs)
+    results.emplace_back(tensor.name, fromProgram(tensor.memory.get(), tensor.shape, tensor.info.dtype));
+  if (!options.output.empty())
+    writeNpz(options.output, results);
+
+  bool good = true;
+  if (!options.expected.empty()) {
+    std::map<std::string, Array> expected = readNpz(options.expected);
+    for (size_t i = 0; i < results.size(); ++i) {
+      std::string number = "out" + std::to_string(i);
+      const Array *array = findArray(expected, outputs[i].info.name, number);
+      if (!array)
+        throw Error("'" + options.expected + "' has no array '" + results[i].first + "' or '" + number +
+                    "' for output " + std::to_string(i));
+      std::string what = number == results[i].first ? number : number + " '" + results[i].first + "'";
+      good &= moe_run::check(what, results[i].second, *array, options.tolerance);
+    }
+  }
+  if (options.bench)
+    bench(options, run);
+  return good;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  CLI::App app("Runs an entry of a .moe program on the CPU.");
+  app.set_version_flag("--version", std::string("moe-run ") + moe_version());
+  app.add_option("program", options.program, "the .moe file")->required();
+  app.add_option("--entry", options.entry, "the entry to run, if there are several");
+  app.add_option("--input", options.inputs,
+                 "a .npz whose arrays bear the inputs' names or in0, in1, ..., or name=file.npy; may be repeated. "
+                 "f32 arrays are rounded for bf16 and f16 inputs; every other type must be the program's")
+      ->allow_extra_args(false);
+  app.add_option("--output", options.output,
+                 "writes the outputs to this .npz under their names or out0, out1, ...; bf16 becomes f32");
+  auto *expected = app.add_option("--check", options.expected,
+                                  "compares with this .npz and fails if an output is too far off or missing");
+  auto *ofMax = app.add_option("--rtol-of-max", options.tolerance.rtolOfMax,
+                               "largest error, relative to the output's largest expected magnitude (default 1e-5)")
+                    ->needs(expected);
+  app.add_option("--atol", options.tolerance.atol, "largest error of an element: atol + rtol * |expected|")
+      ->needs(expected)
+      ->excludes(ofMax);
+  app.add_option("--rtol", options.tolerance.rtol, "see --atol")->needs(expected)->excludes(ofMax);
+  auto *benchFlag = app.add_flag("--bench", options.bench, "times the run");
+  app.add_option("--warmup", options.warmup, "untimed runs before those that count")
+      ->needs(benchFlag)
+      ->capture_default_str();
+  app.add_option("--repeat", options.repeat, "timed runs")
+      ->needs(benchFlag)
+      ->check(CLI::Range(1u, 1000000u))
+      ->capture_default_str();
+  app.add_option("--threads", options.threads, "worker threads; 0 is one for each core")->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? 1 : 0;
+  }
+  try {
+    return runProgram(options) ? 0 : 1;
+  } catch (const std::exception &error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "moe-run: error: %s\n", error.what());
+    return 1;
+  }
+}
