@@ -1,5 +1,6 @@
 //===- moe-opt.cpp - every pass and pipeline, for tests and debugging ----===//
 
+#include "moe/Conversion/Passes.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
@@ -13,6 +14,7 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
+  mlir::moe::registerConvertTileToCPUPass();
   registry.insert<mlir::moe::MoEDialect, mlir::tile::TileDialect, mlir::prog::ProgDialect>();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "MoE-MLIR optimizer\n", registry));
 }

@@ -23,16 +23,19 @@ struct Target {
 /// One kernel being built. `op` still stands in the original function, whose arguments are its operands.
 struct Kernel {
   func::FuncOp tasks, run;
-  func::FuncOp original;
+  func::FuncOp original; ///< holds the op; erased afterwards
   Target target;
 
   /// The argument of `tasks` (or `run`) that carries an operand of the tile op.
-  Value inTasks(Value operand) const { return tasks.getArgument(cast<BlockArgument>(operand).getArgNumber()); }
-  Value inRun(Value operand) const { return run.getArgument(cast<BlockArgument>(operand).getArgNumber() + 1); }
+  Value inTasks(Value operand) const { return argument(tasks, cast<BlockArgument>(operand).getArgNumber()); }
+  Value inRun(Value operand) const { return argument(run, cast<BlockArgument>(operand).getArgNumber() + 1); }
   /// The moert_cpu_context pointer, and the range of tasks to run (index).
-  Value context() const { return run.getArgument(0); }
-  Value begin() const { return run.getArgument(run.getNumArguments() - 2); }
-  Value end() const { return run.getArgument(run.getNumArguments() - 1); }
+  Value context() const { return argument(run, 0); }
+  Value begin() const { return argument(run, func::FuncOp(original).getFunctionType().getNumInputs() + 1); }
+  Value end() const { return argument(run, func::FuncOp(original).getFunctionType().getNumInputs() + 2); }
+
+private:
+  static Value argument(func::FuncOp function, unsigned i) { return function.getArgument(i); }
 };
 
 /// Fill the entry blocks of kernel.tasks and kernel.run (empty on entry; terminated by func.return on success).
