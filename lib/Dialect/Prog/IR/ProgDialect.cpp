@@ -2,9 +2,6 @@
 
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/DialectImplementation.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::prog;
@@ -16,4 +13,8 @@ void ProgDialect::initialize() {
 #define GET_OP_LIST
 #include "moe/Dialect/Prog/IR/ProgOps.cpp.inc"
       >();
+}
+
+Operation *ProgDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }

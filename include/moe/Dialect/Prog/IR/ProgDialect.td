@@ -15,7 +15,7 @@ def Prog_Dialect : Dialect {
     `docs/prog.md` says why it is so.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
-  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
 }
 
 #endif

@@ -12,7 +12,8 @@ class Prog_Op<string opMnemonic, list<Trait> traits = []> : Op<Prog_Dialect, opM
 def Prog_ProgramOp : Prog_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "one entry of a .moe file";
   let description = [{
-    The block's arguments are the inputs. `input_names` and `output_names` name what the caller passes.
+    The block's arguments are the inputs. `input_names` and `output_names` name what the caller passes; without them the names are
+    `in0`, `in1`, ... and `out0`, `out1`, ...
 
     Example:
     ```mlir
@@ -24,14 +25,28 @@ def Prog_ProgramOp : Prog_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]
     }
     ```
     Constraints:
-    - (C1) only prog ops and arith on i64 in the body, ended by prog.return.
+    - (C1) only prog ops and arith on i64 (addi, muli, ceildivsi, maxsi, constant) in the body, ended by prog.return.
     - (C2) outputs are numbered 0, 1, ... without gap.
     - (C3) one name for each input and output, all different.
+    - (C4) the inputs are memrefs as the caller's buffers are (see `prog.output`).
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrArrayAttr>:$input_names, OptionalAttr<StrArrayAttr>:$output_names);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [
+    // An empty block with arguments of these types.
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::TypeRange":$inputs)>
+  ];
+  let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The outputs in the order of their numbers.
+    ::llvm::SmallVector<::mlir::prog::OutputOp> getOutputs();
+    /// What the caller calls input or output i.
+    ::std::string getInputName(unsigned i);
+    ::std::string getOutputName(unsigned i);
+  }];
 }
 
 def Prog_DimOp : Prog_Op<"dim", [Pure]> {
@@ -44,6 +59,7 @@ def Prog_DimOp : Prog_Op<"dim", [Pure]> {
   let results = (outs I64:$size);
   let assemblyFormat = "$source `,` $dim attr-dict `:` type($source)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Prog_OutputOp : Prog_Op<"output", [MemoryEffects<[MemAlloc]>]> {
@@ -52,6 +68,8 @@ def Prog_OutputOp : Prog_Op<"output", [MemoryEffects<[MemAlloc]>]> {
     `dims` are the sizes of its dynamic dimensions.
     Constraints:
     - (C1) one size for each dynamic dimension.
+    - (C2) the caller's buffers carry strides: the innermost is one element, the others are dynamic. A memref of rank 0 or 1 has the identity
+      layout, others `strided<[?, ..., 1]>`. The element type is one of f32, bf16, f16, i64, i32, i8, ui8, i1, and the rank at most 8.
   }];
   let arguments = (ins I64Attr:$index, Variadic<I64>:$dims);
   let results = (outs AnyMemRef:$buffer);
@@ -59,16 +77,16 @@ def Prog_OutputOp : Prog_Op<"output", [MemoryEffects<[MemAlloc]>]> {
   let hasVerifier = 1;
 }
 
-def Prog_BufferOp : Prog_Op<"buffer", [AttrSizedOperandSegments, MemoryEffects<[MemAlloc]>]> {
+def Prog_BufferOp : Prog_Op<"buffer", [AttrSizedOperandSegments]> {
   let summary = "a piece of the arena";
   let description = [{
     Row-major. `offset`, in bytes, is set by `prog-plan-arena`. The contents are undefined at first.
     Constraints:
     - (C1) one size for each dynamic dimension.
-    - (C2) the memref has the identity layout.
+    - (C2) the memref has the identity layout, and an element type and rank as of `prog.output`.
   }];
   let arguments = (ins Variadic<I64>:$dims, Optional<I64>:$offset);
-  let results = (outs AnyMemRef:$buffer);
+  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
   let assemblyFormat = "`(` $dims `)` (`at` $offset^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
@@ -78,6 +96,8 @@ def Prog_ConstantOp : Prog_Op<"constant", [Pure]> {
   let description = [{
     Constraints:
     - (C1) the value has the memref's shape and element type.
+    - (C2) the memref has the identity layout, and an element type and rank as of `prog.output`.
+    - (C3) nothing writes it: it is no target of `prog.memset` or `prog.copy`, and no kernel's argument with another access than "read".
   }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs AnyStaticShapeMemRef:$buffer);
@@ -89,18 +109,26 @@ def Prog_LaunchOp : Prog_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
   let summary = "runs a kernel";
   let description = [{
     Operands are buffers first, then i64 scalars. Whether a kernel reads or writes a buffer is known from the argument attribute
-    `prog.access` = "read", "write" or "readwrite" on the kernel's function.
+    `prog.access` = "read", "write" or "readwrite" on the kernel's function; without it both is assumed.
     Constraints:
     - (C1) the callee is a function and takes these types (i64 scalars as index or i64).
+    - (C2) buffers come before scalars.
+    - (C3) no input or constant is passed where the kernel writes.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, I64]>>:$operands);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict (`:` type($operands)^)?";
+  let hasVerifier = 1;
 }
 
 def Prog_MemsetOp : Prog_Op<"memset"> {
   let summary = "fills a buffer with one byte value";
-  let arguments = (ins AnyMemRef:$buffer, I8Attr:$value);
+  let description = [{
+    Constraints:
+    - (C1) the buffer is an output or a piece of the arena.
+  }];
+  let arguments = (ins Arg<AnyMemRef, "", [MemWrite]>:$buffer, I8Attr:$value);
   let assemblyFormat = "$buffer `,` $value attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
 }
 
 def Prog_CopyOp : Prog_Op<"copy"> {
@@ -108,8 +136,9 @@ def Prog_CopyOp : Prog_Op<"copy"> {
   let description = [{
     Constraints:
     - (C1) both have the same shape and element type.
+    - (C2) the target is an output or a piece of the arena.
   }];
-  let arguments = (ins AnyMemRef:$source, AnyMemRef:$target);
+  let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Arg<AnyMemRef, "", [MemWrite]>:$target);
   let assemblyFormat = "$source `,` $target attr-dict `:` type($source) `,` type($target)";
   let hasVerifier = 1;
 }
@@ -121,7 +150,11 @@ def Prog_WaitOp : Prog_Op<"wait"> {
 
 def Prog_ReturnOp : Prog_Op<"return", [Terminator, HasParent<"ProgramOp">]> {
   let summary = "ends a program";
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    `arena` is the number of bytes of the arena, set by `prog-plan-arena`; a program without buffers has none.
+  }];
+  let arguments = (ins Optional<I64>:$arena);
+  let assemblyFormat = "(`arena` `(` $arena^ `)`)? attr-dict";
 }
 
 #endif
