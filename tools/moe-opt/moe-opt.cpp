@@ -4,6 +4,8 @@
 #include "moe/Dialect/MoE/IR/MoE.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
+#include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
+#include "moe/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
@@ -16,5 +18,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::moe::registerConvertTileToCPUPass();
   registry.insert<mlir::moe::MoEDialect, mlir::tile::TileDialect, mlir::prog::ProgDialect>();
+  mlir::tile::registerBufferizableOpInterfaceExternalModels(registry);
+  mlir::tile::registerTileOutlineKernelsPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "MoE-MLIR optimizer\n", registry));
 }

@@ -95,14 +95,24 @@ func.func @gemm_contraction(%x: tensor<?x8xf16>, %dy: tensor<?x16xf16>, %b: tens
 }
 
 // CHECK-LABEL: func @gemm_group_sum
-func.func @gemm_group_sum(%dy: tensor<?x16xf32>, %b: tensor<4x2xi64>, %db: tensor<4x1x16xf32>) -> tensor<4x1x16xf32> {
+func.func @gemm_group_sum(%dy: tensor<?x16xf32>, %b: tensor<4x2xi64>, %db: tensor<4x16xf32>) -> tensor<4x16xf32> {
   // CHECK: tile.ragged_gemm rhs(%{{.*}} : tensor<?x16xf32>)
-  %y = tile.ragged_gemm rhs(%dy : tensor<?x16xf32>) bounds(%b : tensor<4x2xi64>) outs(%db : tensor<4x1x16xf32>)
+  %y = tile.ragged_gemm rhs(%dy : tensor<?x16xf32>) bounds(%b : tensor<4x2xi64>) outs(%db : tensor<4x16xf32>)
       attributes {mode = #tile.mode<contraction>} {
   ^bb0(%acc: f32):
     tile.yield %acc : f32
-  } -> tensor<4x1x16xf32>
-  return %y : tensor<4x1x16xf32>
+  } -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
+}
+
+// CHECK-LABEL: func @gemm_batch
+func.func @gemm_batch(%x: tensor<4x?x8xf32>, %w: tensor<4x8x16xf32>, %init: tensor<4x?x16xf32>) -> tensor<4x?x16xf32> {
+  // CHECK: tile.ragged_gemm lhs(%{{.*}} : tensor<4x?x8xf32>) rhs(%{{.*}} : tensor<4x8x16xf32>) outs(%{{.*}} : tensor<4x?x16xf32>) {
+  %y = tile.ragged_gemm lhs(%x : tensor<4x?x8xf32>) rhs(%w : tensor<4x8x16xf32>) outs(%init : tensor<4x?x16xf32>) {
+  ^bb0(%acc: f32):
+    tile.yield %acc : f32
+  } -> tensor<4x?x16xf32>
+  return %y : tensor<4x?x16xf32>
 }
 
 // CHECK-LABEL: func @rows_tensor

@@ -6,14 +6,15 @@ using namespace mlir;
 using namespace mlir::tile;
 
 int64_t RaggedGemmOp::getNumGroups() {
-  auto type = cast<ShapedType>(getMode() == GemmMode::Rows ? getRhs().getType() : getOuts().front().getType());
+  if (getMode() == GemmMode::Contraction)
+    return cast<ShapedType>(getOuts().front().getType()).getDimSize(0);
+  auto type = cast<ShapedType>(getRhs().getType());
   return type.getRank() == 3 ? type.getDimSize(0) : 1;
 }
 
 int64_t RaggedGemmOp::getK() {
-  if (Value lhs = getLhs())
-    return cast<ShapedType>(lhs.getType()).getDimSize(1);
-  return 1;
+  Value lhs = getLhs();
+  return lhs ? cast<ShapedType>(lhs.getType()).getShape().back() : 1;
 }
 
 int64_t RaggedGemmOp::getN() {

@@ -24,9 +24,9 @@ def TileOutlineKernelsPass : Pass<"tile-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "moves each tile op on memrefs into a kernel function of module @kernels";
   let description = [{
     A kernel is named after its function, its place and its op, such as `layer_2_ragged_gemm`; equal ops share one kernel. Operands become
-    arguments with the attribute `prog.access`; index operands come last. The op is replaced by a call.
+    arguments with the attribute `prog.access`; index operands come last. The op is replaced by a `prog.launch`; index scalars are cast to i64 for it.
   }];
-  let dependentDialects = ["::mlir::func::FuncDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::prog::ProgDialect"];
 }
 
 #endif
