@@ -113,7 +113,7 @@ def Prog_LaunchOp : Prog_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     Constraints:
     - (C1) the callee is a function and takes these types (i64 scalars as index or i64).
     - (C2) buffers come before scalars.
-    - (C3) no input or constant is passed where the kernel writes.
+    - (C3) in a program, no input or constant is passed where the kernel writes.
   }];
   let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, I64]>>:$operands);
   let assemblyFormat = "$kernel `(` $operands `)` attr-dict (`:` type($operands)^)?";
