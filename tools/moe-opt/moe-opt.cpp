@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
   mlir::moe::registerConvertTileToCPUPass();
+  mlir::moe::registerConvertKernelsToLLVMPass();
   registry.insert<mlir::moe::MoEDialect, mlir::tile::TileDialect, mlir::prog::ProgDialect>();
   mlir::tile::registerBufferizableOpInterfaceExternalModels(registry);
   mlir::tile::registerTileOutlineKernelsPass();

@@ -43,4 +43,19 @@ def ConvertTileToCPUPass : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
 }
 
+def ConvertKernelsToLLVMPass : Pass<"convert-kernels-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "lowers CPU kernels to the LLVM dialect, with the C functions that the runtime calls";
+  let description = [{
+    Runs on module @kernels after `convert-tile-to-cpu`: every function takes memrefs with an innermost stride of 1, and `index` last.
+    Conversions to and from bf16 become integer arithmetic that rounds to nearest even, `math` ops become polynomials and other
+    `arith` ops, so that no kernel calls a library. Each public function `@k` is then what `runtime/CPU/KernelABI.h` says:
+
+    ```mlir
+    llvm.func @k(%context: !llvm.ptr, %args: !llvm.ptr, %begin: i64, %end: i64)   // from @k(%context, ..., %begin, %end)
+    llvm.func @k.tasks(%args: !llvm.ptr) -> i64                                   // from @k.tasks(...) -> index
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif

@@ -1,0 +1,119 @@
+//===- ObjectCode.cpp - from the LLVM dialect to an object file -----------===//
+
+#include "Link.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "moe/Target/CPU/CPU.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::moe;
+
+static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const CPULevel &level, Location loc) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+  });
+  std::string message;
+  llvm::Triple triple(level.triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target) {
+    emitError(loc, "this LLVM cannot make code for cpu level '") << level.name << "': " << message;
+    return nullptr;
+  }
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, level.cpu, level.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+}
+
+static void setAttributes(llvm::Module &module, const CPULevel &level) {
+  std::string width = std::to_string(level.vectorBits);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", level.cpu);
+    if (!level.features.empty())
+      function.addFnAttr("target-features", level.features);
+    // The kernels are written for whole registers; LLVM would rather use half of a 512-bit one.
+    function.addFnAttr("prefer-vector-width", width);
+    function.addFnAttr("min-legal-vector-width", width);
+    // Loops that fill or copy stay loops: there is no memset to call.
+    function.addFnAttr("no-builtins");
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
+}
+
+/// Appends the module as an object file or as assembly. The code generator changes the module.
+static LogicalResult emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
+                          llvm::SmallVectorImpl<char> &output, Location loc) {
+  llvm::raw_svector_ostream stream(output);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind))
+    return emitError(loc, "this LLVM cannot write the file for ") << machine.getTargetTriple().str();
+  passes.run(module);
+  return success();
+}
+
+FailureOr<llvm::SmallVector<char, 0>> moe::compileToSharedObject(ModuleOp kernels, const CPUObjectOptions &options) {
+  Location loc = kernels.getLoc();
+  std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(options.level, loc);
+  if (!machine)
+    return failure();
+
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  kernels.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(kernels, context, "kernels");
+  if (!module)
+    return emitError(loc, "kernels cannot be translated to LLVM IR");
+  module->setTargetTriple(llvm::Triple(options.level.triple));
+  module->setDataLayout(machine->createDataLayout());
+
+  setAttributes(*module, options.level);
+  llvm::SmallVector<std::string> symbols;
+  for (llvm::Function &function : *module)
+    if (!function.isDeclaration() && function.hasExternalLinkage())
+      symbols.push_back(function.getName().str());
+  optimize(*module, *machine);
+  if (options.llvmIR)
+    module->print(*options.llvmIR, nullptr);
+  if (options.assembly) {
+    llvm::SmallVector<char, 0> text;
+    if (failed(emit(*llvm::CloneModule(*module), *machine, llvm::CodeGenFileType::AssemblyFile, text, loc)))
+      return failure();
+    options.assembly->write(text.data(), text.size());
+  }
+  llvm::SmallVector<char, 0> object;
+  if (failed(emit(*module, *machine, llvm::CodeGenFileType::ObjectFile, object, loc)))
+    return failure();
+  return linkSharedObject(object, symbols, loc);
+}
