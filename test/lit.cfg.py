@@ -15,7 +15,17 @@ import lit.util
 config.name = "MoE"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".py"]
-config.excludes = ["Inputs", "Unit", "Install", "fuzz", "lit.cfg.py", "harness.py", "reference.py"]
+config.excludes = [
+    "Inputs",
+    "Unit",
+    "Install",
+    "fuzz",
+    "lit.cfg.py",
+    "harness.py",
+    "functions.py",
+    "reference.py",
+    "texts.py",
+]
 config.test_source_root = os.path.join(config.moe_source_dir, "test")
 config.test_exec_root = os.path.join(config.moe_build_dir, "test")
 
@@ -49,7 +59,7 @@ def output(*command):
 
 
 features = set(filter(None, config.moe_built_features))
-if os.path.exists(os.path.join(tools, "moe-run")):
+if all(os.path.exists(os.path.join(tools, tool)) for tool in ("moe-compile", "moe-run")):
     features.add("cpu-target")
 if output(config.moe_python, "-c", "import numpy, ml_dtypes; print('yes')"):
     features.add("numpy")

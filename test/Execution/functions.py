@@ -1,0 +1,36 @@
+"""A lit format: each function of a .py file that is named case_... or property_... is one test."""
+
+import os
+import re
+
+import lit.formats
+import lit.Test
+import lit.util
+
+FUNCTION = re.compile(r"^def ((?:case|property)_\w+)\(\)", re.MULTILINE)
+
+
+class FunctionTests(lit.formats.FileBasedTest):
+    def getTestsForPath(self, testSuite, path_in_suite, litConfig, localConfig):
+        for file in super().getTestsForPath(testSuite, path_in_suite, litConfig, localConfig):
+            with open(file.getSourcePath()) as source:
+                names = FUNCTION.findall(source.read())
+            for name in names:
+                yield lit.Test.Test(testSuite, (*path_in_suite, name), localConfig)
+
+    def execute(self, test, litConfig):
+        config = test.config
+        missing = {"cpu-target", "numpy"} - config.available_features
+        if missing:
+            return lit.Test.UNSUPPORTED, "Test requires: " + ", ".join(sorted(missing))
+        *path, name = test.path_in_suite
+        harness = os.path.join(config.moe_source_dir, "test", "Execution", "harness.py")
+        command = [config.moe_python, harness, test.suite.getSourcePath(path), name]
+        environment = {**config.environment, "MOE_BUILD_DIR": config.moe_build_dir}
+        try:
+            out, err, code = lit.util.executeCommand(command, env=environment, timeout=litConfig.maxIndividualTestTime)
+        except lit.util.ExecuteCommandTimeoutException as late:
+            return lit.Test.TIMEOUT, f"{' '.join(command)}\n{late.out}{late.err}{late.msg}"
+        if code == 0:
+            return lit.Test.PASS, out
+        return lit.Test.FAIL, f"{' '.join(command)}\nexit code {code}\n{out}{err}"

@@ -1,0 +1,270 @@
+"""What the execution tests share: compile moe text, run it through the C API, compare.
+
+Every output and workspace lies between guard bytes and is filled with 0xFF (NaN, -1) before a run, so that what a
+program leaves unwritten or writes out of range is seen. As a program: harness.py FILE FUNCTION runs one test function.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
+GUARD = 256
+bf16 = np.dtype(ml_dtypes.bfloat16)
+f16, f32, i32, i64 = np.dtype("f2"), np.dtype("f4"), np.dtype("i4"), np.dtype("i8")
+DTYPES = [f32, bf16, f16, i32, i64, np.dtype("i1"), np.dtype("u1"), np.dtype("?")]  # in the order of moe_dtype
+NAMES = {f32: "f32", bf16: "bf16", f16: "f16", i32: "i32", i64: "i64"}
+
+
+class MoeError(Exception):
+    """A moe_status that is not success."""
+
+
+class _Buffer(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("size_bytes", ctypes.c_size_t),
+        ("dtype", ctypes.c_int),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+    ]
+
+
+class _Fault(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), *((n, ctypes.c_int64) for n in ("count", "row", "value", "limit"))]
+
+
+class _Argument(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("dtype", ctypes.c_int),
+        ("rank", ctypes.c_int32),
+        ("dims", ctypes.c_int64 * 8),
+        ("alias", ctypes.c_int32),
+    ]
+
+
+class _Entry(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("num_inputs", ctypes.c_uint32),
+        ("num_outputs", ctypes.c_uint32),
+        ("flags", ctypes.c_uint32),
+    ]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("num_threads", ctypes.c_uint32)]
+
+
+_lib = ctypes.CDLL(str(BUILD / "lib" / "libmoert.so"))
+for _function in ("moe_status_message", "moe_fault_name"):
+    getattr(_lib, _function).restype = ctypes.c_char_p
+for _function in (
+    "moe_program_load",
+    "moe_program_entry",
+    "moe_program_find",
+    "moe_program_output",
+    "moe_output_shape",
+    "moe_workspace_query",
+    "moe_session_create",
+    "moe_enqueue",
+    "moe_session_poll",
+):
+    getattr(_lib, _function).restype = ctypes.c_void_p
+
+
+def _check(status: int | None) -> None:
+    if status:
+        message = _lib.moe_status_message(ctypes.c_void_p(status)).decode()
+        _lib.moe_status_free(ctypes.c_void_p(status))
+        raise MoeError(message)
+
+
+def _buffer(array: np.ndarray) -> _Buffer:
+    """Describes an array, whatever its strides; the array must outlive the buffer."""
+    low, high = np.lib.array_utils.byte_bounds(array)
+    size = high - low if array.size else 0
+    rank = array.ndim
+    longs = ctypes.c_int64 * max(rank, 1)
+    return _Buffer(
+        array.ctypes.data if array.size else None,
+        size,
+        DTYPES.index(array.dtype),
+        rank,
+        longs(*array.shape),
+        longs(*array.strides),
+    )
+
+
+class _Guarded:
+    """Memory between guard bytes, filled with 0xFF."""
+
+    def __init__(self, size: int):
+        self.raw = np.full(size + 2 * GUARD + 64, 0xFF, np.uint8)
+        start = GUARD + -(self.raw.ctypes.data + GUARD) % 64
+        self.before, self.data, self.after = self.raw[:start], self.raw[start : start + size], self.raw[start + size :]
+        self.before[:] = self.after[:] = 0xA5
+
+    def check(self, what: str) -> None:
+        for name, guard in (("before", self.before), ("after", self.after)):
+            assert (guard == 0xA5).all(), f"bytes {name} {what} were written"
+
+
+class Program:
+    """A compiled program with a session for each number of threads asked for."""
+
+    def __init__(self, blob: bytes):
+        self.blob = blob
+        self.handle = ctypes.c_void_p()
+        _check(_lib.moe_program_load(blob, ctypes.c_size_t(len(blob)), ctypes.byref(self.handle)))
+        self.sessions: dict[int, ctypes.c_void_p] = {}
+        self.faults: dict[str, tuple[int, int, int, int]] = {}
+
+    def _session(self, threads: int) -> ctypes.c_void_p:
+        if threads not in self.sessions:
+            session, options = ctypes.c_void_p(), _Options(ctypes.sizeof(_Options), threads)
+            _check(_lib.moe_session_create(self.handle, 0, ctypes.byref(options), ctypes.byref(session)))
+            self.sessions[threads] = session
+        return self.sessions[threads]
+
+    def run(
+        self,
+        *inputs: np.ndarray,
+        entry: str | None = None,
+        outputs: Sequence[np.ndarray] | None = None,
+        threads: int = 2,
+    ) -> list[np.ndarray]:
+        """Runs an entry (the only one by default) on NumPy arrays and returns its outputs. `outputs` are the caller's own
+        arrays, of any strides. Afterwards `faults` has (count, row, value, limit) for each kind that was recorded."""
+        number = ctypes.c_uint32(0)
+        if entry:
+            _check(_lib.moe_program_find(self.handle, entry.encode(), ctypes.byref(number)))
+        info = _Entry(ctypes.sizeof(_Entry))
+        _check(_lib.moe_program_entry(self.handle, number, ctypes.byref(info)))
+        ins = (_Buffer * max(len(inputs), 1))(*map(_buffer, inputs))
+        count = ctypes.c_size_t(len(inputs))
+
+        guards, arrays = [], list(outputs or [])
+        for i in range(0 if outputs is not None else info.num_outputs):
+            argument, shape = _Argument(), (ctypes.c_int64 * 8)()
+            _check(_lib.moe_program_output(self.handle, number, ctypes.c_uint32(i), ctypes.byref(argument)))
+            _check(_lib.moe_output_shape(self.handle, number, ins, count, ctypes.c_uint32(i), shape))
+            dims, dtype = list(shape[: argument.rank]), DTYPES[argument.dtype]
+            guards.append(_Guarded(int(np.prod(dims, dtype=np.int64)) * dtype.itemsize))
+            arrays.append(guards[-1].data.view(dtype).reshape(dims))
+        outs = (_Buffer * max(len(arrays), 1))(*map(_buffer, arrays))
+
+        size, align = ctypes.c_size_t(), ctypes.c_size_t()
+        _check(_lib.moe_workspace_query(self.handle, number, ins, count, ctypes.byref(size), ctypes.byref(align)))
+        workspace = _Guarded(size.value)
+        pointer = ctypes.c_void_p(workspace.data.ctypes.data)
+        session = self._session(threads)
+        _check(
+            _lib.moe_enqueue(session, number, ins, count, outs, ctypes.c_size_t(len(arrays)), pointer, size, None, None)
+        )
+        found, n = (_Fault * 8)(), ctypes.c_size_t(8)
+        _check(_lib.moe_session_poll(session, pointer, found, ctypes.byref(n)))
+        self.faults = {
+            _lib.moe_fault_name(f.kind).decode(): (f.count, f.row, f.value, f.limit) for f in found[: n.value]
+        }
+        for i, guard in enumerate(guards):
+            guard.check(f"output {i}")
+        workspace.check("the workspace")
+        return arrays
+
+
+def tool(name: str, *arguments: str, text: str = "") -> subprocess.CompletedProcess:
+    """Runs one of our tools; that it dies by a signal is a failure whatever the test."""
+    done = subprocess.run([str(BUILD / "bin" / name), *arguments], input=text, capture_output=True, text=True)
+    assert done.returncode in (0, 1), f"{name} {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}"
+    return done
+
+
+def compile(text: str, *options: str) -> Program:
+    """Compiles moe text for this machine's CPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder, "in.mlir"), Path(folder, "out.moe")
+        source.write_text(text)
+        done = tool("moe-compile", str(source), "-o", str(target), *options)
+        assert done.returncode == 0, f"moe-compile failed:\n{done.stderr}\n{text}"
+        return Program(target.read_bytes())
+
+
+def refused(text: str, *options: str) -> str:
+    """What moe-compile says about text that it must refuse."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "in.mlir")
+        source.write_text(text)
+        done = tool("moe-compile", str(source), "-o", str(Path(folder, "out.moe")), *options)
+        assert done.returncode == 1, f"moe-compile accepted:\n{text}"
+        assert "error:" in done.stderr, f"no error was printed: {done.stderr}"
+        assert not Path(folder, "out.moe").exists(), "a failed compile left a file behind"
+        return done.stderr
+
+
+def tensor(shape: Sequence[int | None], dtype: np.dtype, ragged: str = "") -> str:
+    """An MLIR tensor type; None is a dynamic size, `ragged` the parameters of a ragged encoding."""
+    sizes = "".join("?x" if s is None else f"{s}x" for s in shape)
+    return f"tensor<{sizes}{NAMES[np.dtype(dtype)]}{f', #moe.ragged<{ragged}>' if ragged else ''}>"
+
+
+def equal(actual: np.ndarray, expected: object, what: str = "output") -> None:
+    """Fails unless every element is exactly the expected one."""
+    close(actual, expected, 0, what)
+
+
+def close(actual: np.ndarray, expected: object, of_max: float, what: str = "output") -> None:
+    """Fails unless every element is within of_max times the largest expected magnitude; NaN equals only NaN. Says what
+    the largest error is and where the first bad element lies."""
+    expected = np.asarray(expected)
+    assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
+    if not actual.size:
+        return
+    a, e = actual.astype(np.float64), expected.astype(np.float64)
+    finite = np.abs(e[np.isfinite(e)])
+    allowed = of_max * (finite.max() if finite.size else 0)
+    with np.errstate(invalid="ignore"):
+        good = (np.abs(a - e) <= allowed) | (np.isnan(a) & np.isnan(e)) | (a == e)
+        error = np.nanmax(np.abs(a - e)) if np.isfinite(a).any() else np.nan
+    if not good.all():
+        first = tuple(int(i) for i in np.argwhere(~good)[0])
+        raise AssertionError(
+            f"{what}: {np.count_nonzero(~good)} of {good.size} elements differ; the first at {first} is {a[first]:.9g}, "
+            f"expected {e[first]:.9g}; largest error {error:.3g}, allowed {allowed:.3g}"
+        )
+
+
+def rng() -> np.random.Generator:
+    """Random numbers from a fresh seed, which is printed; MOE_SEED repeats one."""
+    seed = int(os.environ.get("MOE_SEED", random.SystemRandom().randrange(2**32)))
+    print(f"MOE_SEED={seed}", flush=True)
+    return np.random.default_rng(seed)
+
+
+def main() -> None:
+    path, function = Path(sys.argv[1]), sys.argv[2]
+    sys.path[:0] = [str(Path(__file__).parent), str(path.parent)]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    getattr(module, function)()
+
+
+if __name__ == "__main__":
+    sys.modules["harness"] = sys.modules["__main__"]
+    main()
