@@ -18,6 +18,8 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::moe::registerConvertTileToCPUPass();
   mlir::moe::registerConvertKernelsToLLVMPass();
+  mlir::moe::registerConvertMoEToTilePass();
+  mlir::moe::registerConvertStablehloToMoEPass();
   registry.insert<mlir::moe::MoEDialect, mlir::tile::TileDialect, mlir::prog::ProgDialect>();
   mlir::tile::registerBufferizableOpInterfaceExternalModels(registry);
   mlir::tile::registerTileOutlineKernelsPass();
