@@ -20,7 +20,7 @@ static constexpr llvm::StringLiteral dimensionsKey = "ragged_dot_dimension_numbe
 
 static bool isComposite(Operation *op) { return op->getName().getStringRef() == compositeName; }
 
-bool stablehlo::isRaggedDot(Operation *op) {
+bool moe::stablehlo::isRaggedDot(Operation *op) {
   if (isComposite(op)) {
     auto name = op->getAttrOfType<StringAttr>("name");
     return name && name.getValue() == dotName;
@@ -191,7 +191,7 @@ static FailureOr<DictionaryAttr> getDotAttributes(Operation *op, std::string &wh
   return inner;
 }
 
-FailureOr<RaggedDot> stablehlo::readRaggedDot(Operation *op, std::string &why) {
+FailureOr<RaggedDot> moe::stablehlo::readRaggedDot(Operation *op, std::string &why) {
   FailureOr<DictionaryAttr> attrs = getDotAttributes(op, why);
   if (failed(attrs) || failed(checkKeys(*attrs, {precisionKey, dimensionsKey}, "the ragged dot", why)))
     return failure();

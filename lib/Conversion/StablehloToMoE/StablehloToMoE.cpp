@@ -26,8 +26,7 @@ struct Product {
 
 static bool is(ArrayRef<int64_t> list, ArrayRef<int64_t> expected) { return list == expected; }
 
-template <typename Range>
-static std::string printList(const Range &list) {
+template <typename Range> static std::string printList(const Range &list) {
   std::string text = "[";
   llvm::raw_string_ostream stream(text);
   llvm::interleaveComma(list, stream);
@@ -49,8 +48,7 @@ static FailureOr<Product> getProduct(const RaggedDot &dot, std::string &why) {
     if (is(dot.rhsContracting, 2))
       return Product{RaggedMode::Rows, WeightLayout::NK};
   }
-  if (noBatch && is(dot.lhsRagged, 0) && dot.rhsGroup.empty() && is(dot.lhsContracting, 0) &&
-      is(dot.rhsContracting, 0))
+  if (noBatch && is(dot.lhsRagged, 0) && dot.rhsGroup.empty() && is(dot.lhsContracting, 0) && is(dot.rhsContracting, 0))
     return Product{RaggedMode::Contraction};
   // Ragged batch: the sizes do not change the result.
   if (is(dot.lhsBatching, 0) && is(dot.rhsBatching, 0) && is(dot.lhsRagged, 0) && dot.rhsGroup.empty() &&
@@ -104,7 +102,8 @@ static LogicalResult checkTypes(Operation *op, Product product, std::string &why
     return failure();
   }
 
-  int64_t lhsRank = product.mode == RaggedMode::Batch ? 3 : 2, rhsRank = product.mode == RaggedMode::Contraction ? 2 : 3;
+  int64_t lhsRank = product.mode == RaggedMode::Batch ? 3 : 2,
+          rhsRank = product.mode == RaggedMode::Contraction ? 2 : 3;
   if (lhs.getRank() != lhsRank || rhs.getRank() != rhsRank) {
     why = "lhs and rhs have rank " + std::to_string(lhs.getRank()) + " and " + std::to_string(rhs.getRank()) +
           ", expected " + std::to_string(lhsRank) + " and " + std::to_string(rhsRank);
