@@ -58,6 +58,14 @@ size_t sizeOf(const flatbuffers::Vector<T> *vector) {
   return vector ? vector->size() : 0;
 }
 
+/// Element i of a vector of scalars, whose alignment within the file the verifier does not check.
+template <typename T>
+T elementOf(const flatbuffers::Vector<T> &vector, size_t i) {
+  T element;
+  std::memcpy(&element, vector.Data() + i * sizeof(T), sizeof(T));
+  return flatbuffers::EndianScalar(element);
+}
+
 const char *textOf(const flatbuffers::String *text) { return text ? text->c_str() : ""; }
 
 } // namespace
@@ -68,6 +76,15 @@ static moe_status *decodeDType(const char *what, size_t i, fb::DType from, moe_d
     return MOERT_ERROR(MOE_BAD_PROGRAM, "%s %zu has unknown element type %d", what, i, int(from));
   dtype = moe_dtype(int(from));
   return nullptr;
+}
+
+/// An error in what the program says by itself, whatever the inputs.
+static moe_status *ofProgram(moe_status *status) {
+  if (!status)
+    return nullptr;
+  moe_status *bad = MOERT_ERROR(MOE_BAD_PROGRAM, "%s", moe_status_message(status));
+  moe_status_free(status);
+  return bad;
 }
 
 moe_status *Decoder::decodeRefs(const char *what, const flatbuffers::Vector<uint32_t> *from, size_t limit,
@@ -98,7 +115,7 @@ moe_status *Decoder::decodeArguments(const char *what,
       return MOERT_ERROR(MOE_BAD_PROGRAM, "%s %zu has rank %zu; the most is %d", what, i, rank, MOE_MAX_RANK);
     to.rank = int32_t(rank);
     for (size_t d = 0; d < MOE_MAX_RANK; ++d) {
-      to.dims[d] = d < rank ? argument.dims()->Get(uint32_t(d)) : 0;
+      to.dims[d] = d < rank ? elementOf(*argument.dims(), d) : 0;
       if (to.dims[d] < -1)
         return MOERT_ERROR(MOE_BAD_PROGRAM, "%s %zu has dimension %lld", what, i, (long long)to.dims[d]);
     }
@@ -124,7 +141,7 @@ moe_status *Decoder::decodeExprs(const fb::Entry &from) {
   values.assign(n, 0);
   known.assign(n, false);
   for (size_t i = 0; i < n; ++i) {
-    // The verifier does not check the alignment of structs in a vector, hence the copy.
+    // Copied for the same reason as in elementOf.
     fb::Expr raw;
     std::memcpy(&raw, from.exprs()->Data() + i * sizeof(fb::Expr), sizeof(fb::Expr));
     Expr &expr = entry->exprs[i];
@@ -157,11 +174,7 @@ moe_status *Decoder::decodeExprs(const fb::Entry &from) {
     }
     if (!known[i])
       continue;
-    if (moe_status *status = evaluate(*entry, i, values.data(), dim, values[i])) {
-      moe_status *bad = MOERT_ERROR(MOE_BAD_PROGRAM, "%s", moe_status_message(status));
-      moe_status_free(status);
-      return bad;
-    }
+    MOERT_TRY(ofProgram(evaluate(*entry, i, values.data(), dim, values[i])));
   }
   return nullptr;
 }
@@ -212,7 +225,7 @@ moe_status *Decoder::decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buff
       if (!known[buffer.dims[d]])
         return MOERT_ERROR(MOE_BAD_PROGRAM, "dimension %zu of constant buffer %zu depends on the inputs", d, i);
     uint64_t bytes = 0;
-    MOERT_TRY(bufferBytes(buffer, values.data(), i, bytes));
+    MOERT_TRY(ofProgram(bufferBytes(buffer, values.data(), i, bytes)));
     if (bytes != sizeOf(from.data()))
       return MOERT_ERROR(MOE_BAD_PROGRAM, "constant buffer %zu has %zu bytes of data; its type needs %llu", i,
                          sizeOf(from.data()), (unsigned long long)bytes);
