@@ -84,9 +84,7 @@ void moe_program_release(moe_program *program) {
     delete program;
 }
 
-uint32_t moe_program_num_entries(const moe_program *program) {
-  return program ? uint32_t(program->entries.size()) : 0;
-}
+uint32_t moe_program_num_entries(const moe_program *program) { return program ? uint32_t(program->entries.size()) : 0; }
 const char *moe_program_target(const moe_program *program) { return program ? program->target : ""; }
 const char *moe_program_arch(const moe_program *program) { return program ? program->arch : ""; }
 
@@ -152,8 +150,8 @@ moe_status *moe_output_shape(const moe_program *program, uint32_t number, const 
   });
 }
 
-moe_status *moe_workspace_query(const moe_program *program, uint32_t number, const moe_buffer *inputs,
-                                size_t numInputs, size_t *bytes, size_t *align) {
+moe_status *moe_workspace_query(const moe_program *program, uint32_t number, const moe_buffer *inputs, size_t numInputs,
+                                size_t *bytes, size_t *align) {
   return guarded("moe_workspace_query", [&]() -> moe_status * {
     const Entry *entry;
     MOERT_TRY(findEntry(program, number, entry));

@@ -55,14 +55,22 @@ void moe_status_free(moe_status *status) {
 
 const char *moe_code_name(moe_code code) {
   switch (moert::rawValue(code)) {
-  case MOE_OK: return "OK";
-  case MOE_INVALID_ARGUMENT: return "INVALID_ARGUMENT";
-  case MOE_BAD_PROGRAM: return "BAD_PROGRAM";
-  case MOE_WRONG_VERSION: return "WRONG_VERSION";
-  case MOE_WRONG_TARGET: return "WRONG_TARGET";
-  case MOE_UNSUPPORTED: return "UNSUPPORTED";
-  case MOE_OUT_OF_MEMORY: return "OUT_OF_MEMORY";
-  case MOE_SYSTEM: return "SYSTEM";
+  case MOE_OK:
+    return "OK";
+  case MOE_INVALID_ARGUMENT:
+    return "INVALID_ARGUMENT";
+  case MOE_BAD_PROGRAM:
+    return "BAD_PROGRAM";
+  case MOE_WRONG_VERSION:
+    return "WRONG_VERSION";
+  case MOE_WRONG_TARGET:
+    return "WRONG_TARGET";
+  case MOE_UNSUPPORTED:
+    return "UNSUPPORTED";
+  case MOE_OUT_OF_MEMORY:
+    return "OUT_OF_MEMORY";
+  case MOE_SYSTEM:
+    return "SYSTEM";
   }
   return "?";
 }

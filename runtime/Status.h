@@ -21,8 +21,7 @@ moe_status *outOfMemory() noexcept;
 moe_status *named(const char *call, moe_status *status) noexcept;
 
 /// Runs the body of an API call; nothing is thrown across the C boundary.
-template <typename Body>
-moe_status *guarded(const char *call, Body &&body) noexcept {
+template <typename Body> moe_status *guarded(const char *call, Body &&body) noexcept {
   try {
     return named(call, std::forward<Body>(body)());
   } catch (const std::bad_alloc &) {
@@ -32,8 +31,7 @@ moe_status *guarded(const char *call, Body &&body) noexcept {
 
 /// The number in an enum that came from a caller, who may have put in any; loading such a value as an enum is
 /// undefined in C++.
-template <typename Enum>
-int rawValue(const Enum &from) noexcept {
+template <typename Enum> int rawValue(const Enum &from) noexcept {
   static_assert(sizeof(Enum) == sizeof(int), "a C enum");
   int value;
   std::memcpy(&value, &from, sizeof(value));

@@ -27,10 +27,14 @@ void moert::recordFault(const moert_cpu_context *context, int32_t kind, int64_t 
 
 extern "C" const char *moe_fault_name(moe_fault_kind kind) {
   switch (rawValue(kind)) {
-  case MOE_FAULT_BAD_SIZES: return "BAD_SIZES";
-  case MOE_FAULT_NAN_ROUTER: return "NAN_ROUTER";
-  case MOE_FAULT_BAD_ID: return "BAD_ID";
-  case MOE_FAULT_OVERFLOW: return "OVERFLOW";
+  case MOE_FAULT_BAD_SIZES:
+    return "BAD_SIZES";
+  case MOE_FAULT_NAN_ROUTER:
+    return "NAN_ROUTER";
+  case MOE_FAULT_BAD_ID:
+    return "BAD_ID";
+  case MOE_FAULT_OVERFLOW:
+    return "OVERFLOW";
   }
   return "?";
 }

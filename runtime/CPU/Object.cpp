@@ -62,8 +62,7 @@ moe_status *moert::checkArch(const char *arch) {
 }
 
 /// T at an offset of the file, if it lies inside.
-template <typename T>
-static bool readAt(const uint8_t *data, size_t n, uint64_t offset, T &value) {
+template <typename T> static bool readAt(const uint8_t *data, size_t n, uint64_t offset, T &value) {
   if (offset > n || n - offset < sizeof(T))
     return false;
   std::memcpy(&value, data + offset, sizeof(T));

@@ -45,9 +45,7 @@ struct Run {
   uint8_t *arena;
   moert_cpu_context context;
 
-  View &view(size_t argument) {
-    return reinterpret_cast<View *>(frame + entry.viewsWord)[argument];
-  }
+  View &view(size_t argument) { return reinterpret_cast<View *>(frame + entry.viewsWord)[argument]; }
   int64_t *descriptor(uint32_t buffer) { return frame + entry.buffers[buffer].descriptor; }
 
   moe_status *checkArguments(const moe_buffer *inputs, const moe_buffer *outputs);
@@ -113,8 +111,8 @@ moe_status *Run::checkOverlaps(const moe_buffer *inputs, const moe_buffer *outpu
   size_t numInputs = entry.inputs.size();
   for (size_t i = 0; i < numInputs; ++i)
     if (overlap(view(i), workspace))
-      return MOERT_ERROR(MOE_INVALID_ARGUMENT, "input %zu '%s' at %p overlaps the workspace", i,
-                         entry.inputs[i].name, inputs[i].data);
+      return MOERT_ERROR(MOE_INVALID_ARGUMENT, "input %zu '%s' at %p overlaps the workspace", i, entry.inputs[i].name,
+                         inputs[i].data);
   for (size_t o = 0; o < entry.outputs.size(); ++o) {
     const View &output = view(numInputs + o);
     const Argument &argument = entry.outputs[o];
@@ -258,8 +256,7 @@ void Run::steps() {
 }
 
 moe_status *moe_session::enqueue(const Entry &entry, const moe_buffer *inputs, size_t numInputs,
-                                 const moe_buffer *outputs, size_t numOutputs, void *workspace,
-                                 size_t workspaceBytes) {
+                                 const moe_buffer *outputs, size_t numOutputs, void *workspace, size_t workspaceBytes) {
   if (entry.flags & MOE_ENTRY_NEEDS_COMM)
     return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' needs a communicator, which the cpu target does not have",
                        entry.name);
@@ -274,7 +271,10 @@ moe_status *moe_session::enqueue(const Entry &entry, const moe_buffer *inputs, s
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "workspace has %zu bytes, but must have at least %zu", workspaceBytes,
                        least);
 
-  Run run{*this, entry, reinterpret_cast<int64_t *>(static_cast<uint8_t *>(workspace) + kFaultBytes), nullptr,
+  Run run{*this,
+          entry,
+          reinterpret_cast<int64_t *>(static_cast<uint8_t *>(workspace) + kFaultBytes),
+          nullptr,
           {recordFault, workspace}};
   MOERT_TRY(checkInputs(entry, inputs, numInputs, run.frame));
   MOERT_TRY(checkOutputs(entry, outputs, numOutputs, run.frame));

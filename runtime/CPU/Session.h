@@ -23,8 +23,8 @@ struct moe_session {
   ~moe_session();
   moe_status *create(moe_program *program, uint32_t numThreads);
   /// moe_enqueue, the entry's number checked.
-  moe_status *enqueue(const moert::Entry &entry, const moe_buffer *inputs, size_t numInputs,
-                      const moe_buffer *outputs, size_t numOutputs, void *workspace, size_t workspaceBytes);
+  moe_status *enqueue(const moert::Entry &entry, const moe_buffer *inputs, size_t numInputs, const moe_buffer *outputs,
+                      size_t numOutputs, void *workspace, size_t workspaceBytes);
 };
 
 #endif

@@ -92,8 +92,9 @@ void ThreadPool::announce(bool all) {
 
 moe_status *ThreadPool::run(void (*body)(void *state), void *state) {
   if (process != getpid())
-    return MOERT_ERROR(MOE_UNSUPPORTED, "the session was created before fork, so that its threads are in process %d; "
-                                        "create one in process %d",
+    return MOERT_ERROR(MOE_UNSUPPORTED,
+                       "the session was created before fork, so that its threads are in process %d; "
+                       "create one in process %d",
                        int(process), int(getpid()));
   Request request;
   request.body = body;

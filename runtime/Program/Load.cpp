@@ -53,14 +53,10 @@ private:
   std::vector<bool> known;     ///< the value does not depend on a dynamic dimension
 };
 
-template <typename T>
-size_t sizeOf(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
+template <typename T> size_t sizeOf(const flatbuffers::Vector<T> *vector) { return vector ? vector->size() : 0; }
 
 /// Element i of a vector of scalars, whose alignment within the file the verifier does not check.
-template <typename T>
-T elementOf(const flatbuffers::Vector<T> &vector, size_t i) {
+template <typename T> T elementOf(const flatbuffers::Vector<T> &vector, size_t i) {
   T element;
   std::memcpy(&element, vector.Data() + i * sizeof(T), sizeof(T));
   return flatbuffers::EndianScalar(element);
@@ -257,13 +253,12 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
     step.kind = Step::Launch;
     step.kernel = launch.kernel();
     if (step.kernel >= program.kernels.size())
-      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu launches kernel %u of %zu", i, step.kernel,
-                         program.kernels.size());
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu launches kernel %u of %zu", i, step.kernel, program.kernels.size());
     const Kernel &kernel = program.kernels[step.kernel];
     if (sizeOf(launch.args()) != kernel.numArgs || sizeOf(launch.scalars()) != kernel.numScalars)
-      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu passes %zu buffers and %zu scalars to kernel '%s', which takes %u and %u",
-                         i, sizeOf(launch.args()), sizeOf(launch.scalars()), kernel.name, kernel.numArgs,
-                         kernel.numScalars);
+      return MOERT_ERROR(
+          MOE_BAD_PROGRAM, "step %zu passes %zu buffers and %zu scalars to kernel '%s', which takes %u and %u", i,
+          sizeOf(launch.args()), sizeOf(launch.scalars()), kernel.name, kernel.numArgs, kernel.numScalars);
     std::string what = "step " + std::to_string(i) + " (launch)";
     MOERT_TRY(decodeRefs((what + ", argument,").c_str(), launch.args(), numBuffers, step.args));
     return decodeRefs((what + ", scalar,").c_str(), launch.scalars(), entry->exprs.size(), step.scalars);
@@ -309,8 +304,8 @@ moe_status *Decoder::decodeEntry(const fb::Entry &from, Entry &to) {
     for (const Argument &argument : *arguments)
       for (int32_t d = 0; argument.hasExprs && d < argument.rank; ++d)
         if (argument.exprs[d] >= to.exprs.size())
-          return MOERT_ERROR(MOE_BAD_PROGRAM, "dimension %d of argument '%s' is expression %u of %zu", d,
-                             argument.name, argument.exprs[d], to.exprs.size());
+          return MOERT_ERROR(MOE_BAD_PROGRAM, "dimension %d of argument '%s' is expression %u of %zu", d, argument.name,
+                             argument.exprs[d], to.exprs.size());
   if (from.arena() >= to.exprs.size())
     return MOERT_ERROR(MOE_BAD_PROGRAM, "the arena's size is expression %u of %zu", from.arena(), to.exprs.size());
   to.arena = from.arena();

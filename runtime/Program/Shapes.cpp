@@ -64,9 +64,8 @@ static moe_status *checkSizes(const char *what, size_t i, const Argument &argume
                               const uint32_t *exprs, const int64_t *values) {
   for (int32_t d = 0; d < argument.rank; ++d)
     if (buffer.shape[d] != values[exprs[d]])
-      return MOERT_ERROR(MOE_INVALID_ARGUMENT,
-                         "%s %zu '%s': dimension %d is %lld, but must be %lld for these inputs", what, i,
-                         argument.name, d, (long long)buffer.shape[d], (long long)values[exprs[d]]);
+      return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s %zu '%s': dimension %d is %lld, but must be %lld for these inputs",
+                         what, i, argument.name, d, (long long)buffer.shape[d], (long long)values[exprs[d]]);
   return nullptr;
 }
 
@@ -87,8 +86,7 @@ static moe_status *checkAllSizes(const char *what, Buffer::Kind kind, const Entr
       MOERT_TRY(checkSizes(what, i, arguments[i], buffers[i], arguments[i].exprs, values));
   for (const Buffer &buffer : entry.buffers)
     if (buffer.kind == kind)
-      MOERT_TRY(
-          checkSizes(what, buffer.index, arguments[buffer.index], buffers[buffer.index], buffer.dims, values));
+      MOERT_TRY(checkSizes(what, buffer.index, arguments[buffer.index], buffers[buffer.index], buffer.dims, values));
   return nullptr;
 }
 
@@ -156,11 +154,11 @@ moe_status *moert::checkMemory(const char *what, size_t i, const Argument &argum
     }
   }
   if (uint64_t(span) > buffer.size_bytes)
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s %zu '%s' has %zu bytes, but its shape and strides need %lld", what,
-                       i, argument.name, buffer.size_bytes, (long long)span);
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s %zu '%s' has %zu bytes, but its shape and strides need %lld", what, i,
+                       argument.name, buffer.size_bytes, (long long)span);
   if (view.begin + uint64_t(span) < view.begin)
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s %zu '%s' has data at %p and %lld bytes, past the end of memory",
-                       what, i, argument.name, buffer.data, (long long)span);
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s %zu '%s' has data at %p and %lld bytes, past the end of memory", what,
+                       i, argument.name, buffer.data, (long long)span);
   view.span = uint64_t(span);
   view.row = view.span - view.row;
   return nullptr;

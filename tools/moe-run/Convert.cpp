@@ -11,14 +11,22 @@ using namespace moe_run;
 /// NumPy's name of a program type; bf16 has none.
 static const char *numpyType(moe_dtype dtype) {
   switch (dtype) {
-  case MOE_F32: return "f4";
-  case MOE_BF16: return "";
-  case MOE_F16: return "f2";
-  case MOE_I32: return "i4";
-  case MOE_I64: return "i8";
-  case MOE_I8: return "i1";
-  case MOE_U8: return "u1";
-  case MOE_I1: return "b1";
+  case MOE_F32:
+    return "f4";
+  case MOE_BF16:
+    return "";
+  case MOE_F16:
+    return "f2";
+  case MOE_I32:
+    return "i4";
+  case MOE_I64:
+    return "i8";
+  case MOE_I8:
+    return "i1";
+  case MOE_U8:
+    return "u1";
+  case MOE_I1:
+    return "b1";
   }
   return "";
 }
@@ -39,8 +47,7 @@ static uint16_t toF16(float value) {
   return bits;
 }
 
-template <typename T>
-static T elementAt(const Array &array, size_t i) {
+template <typename T> static T elementAt(const Array &array, size_t i) {
   T value;
   std::memcpy(&value, array.bytes.data() + i * sizeof(T), sizeof(T));
   return value;

@@ -30,7 +30,8 @@ struct Options {
 /// leaves unwritten is seen.
 class Memory {
 public:
-  explicit Memory(size_t bytes) : data(std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64)), std::free) {
+  explicit Memory(size_t bytes)
+      : data(std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64)), std::free) {
     if (!data)
       throw Error("cannot allocate " + std::to_string(bytes) + " bytes");
     std::memset(data.get(), 0xff, bytes);
@@ -44,14 +45,12 @@ private:
 /// An input or output of the entry with its memory.
 struct Tensor {
   moe_argument_info info;
-  std::string name;                ///< the argument's, or "in0", "out0", ...
+  std::string name; ///< the argument's, or "in0", "out0", ...
   std::vector<int64_t> shape;
   size_t bytes;
   Memory memory;
 
-  moe_buffer buffer() const {
-    return {memory.get(), bytes, info.dtype, int32_t(shape.size()), shape.data(), nullptr};
-  }
+  moe_buffer buffer() const { return {memory.get(), bytes, info.dtype, int32_t(shape.size()), shape.data(), nullptr}; }
 };
 
 void check(moe_status *status) {
@@ -128,8 +127,8 @@ void bench(const Options &options, const std::function<void()> &run) {
   std::sort(times.begin(), times.end());
   size_t n = times.size();
   std::string threads = options.threads ? std::to_string(options.threads) + " threads" : "a thread for each core";
-  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs with %s\n",
-              (times[(n - 1) / 2] + times[n / 2]) / 2, times.front(), times.back(), n, threads.c_str());
+  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs with %s\n", (times[(n - 1) / 2] + times[n / 2]) / 2,
+              times.front(), times.back(), n, threads.c_str());
 }
 
 /// False if a check failed.
@@ -152,8 +151,7 @@ bool runProgram(const Options &options) {
     const Array *array = findArray(arrays, argument.name, number);
     if (!array)
       throw Error("no array '" + name + "' or '" + number + "' was given for input " + std::to_string(i));
-    std::vector<uint8_t> bytes =
-        toProgram("input " + std::to_string(i) + " '" + name + "'", *array, argument.dtype);
+    std::vector<uint8_t> bytes = toProgram("input " + std::to_string(i) + " '" + name + "'", *array, argument.dtype);
     Tensor &tensor = inputs.emplace_back(Tensor{argument, name, array->shape, bytes.size(), Memory(bytes.size())});
     if (!bytes.empty())
       std::memcpy(tensor.memory.get(), bytes.data(), bytes.size());

@@ -32,25 +32,32 @@ typedef struct moe_comm moe_comm;
 
 typedef enum moe_code {
   MOE_OK = 0,
-  MOE_INVALID_ARGUMENT = 1,  /* an argument is NULL, out of range or of the wrong shape or type */
-  MOE_BAD_PROGRAM = 2,       /* the .moe is truncated, altered or inconsistent */
-  MOE_WRONG_VERSION = 3,     /* the .moe was written for another format version */
-  MOE_WRONG_TARGET = 4,      /* the .moe was compiled for another chip or CPU */
-  MOE_UNSUPPORTED = 5,       /* valid, but this runtime or device cannot do it */
+  MOE_INVALID_ARGUMENT = 1, /* an argument is NULL, out of range or of the wrong shape or type */
+  MOE_BAD_PROGRAM = 2,      /* the .moe is truncated, altered or inconsistent */
+  MOE_WRONG_VERSION = 3,    /* the .moe was written for another format version */
+  MOE_WRONG_TARGET = 4,     /* the .moe was compiled for another chip or CPU */
+  MOE_UNSUPPORTED = 5,      /* valid, but this runtime or device cannot do it */
   MOE_OUT_OF_MEMORY = 6,
-  MOE_SYSTEM = 7             /* a call of the operating system or a driver failed; the message names it */
+  MOE_SYSTEM = 7 /* a call of the operating system or a driver failed; the message names it */
 } moe_code;
 
 /* "INVALID_ARGUMENT", ...; "?" for an unknown code. */
 MOE_API const char *moe_code_name(moe_code code);
 
-MOE_API moe_code moe_status_code(const moe_status *status);        /* MOE_OK for NULL */
-MOE_API const char *moe_status_message(const moe_status *status);  /* "" for NULL; owned by status */
-MOE_API const char *moe_status_where(const moe_status *status);    /* file:line in the runtime; owned by status */
-MOE_API void moe_status_free(moe_status *status);                  /* NULL is allowed */
+MOE_API moe_code moe_status_code(const moe_status *status);       /* MOE_OK for NULL */
+MOE_API const char *moe_status_message(const moe_status *status); /* "" for NULL; owned by status */
+MOE_API const char *moe_status_where(const moe_status *status);   /* file:line in the runtime; owned by status */
+MOE_API void moe_status_free(moe_status *status);                 /* NULL is allowed */
 
 typedef enum moe_dtype {
-  MOE_F32 = 0, MOE_BF16 = 1, MOE_F16 = 2, MOE_I32 = 3, MOE_I64 = 4, MOE_I8 = 5, MOE_U8 = 6, MOE_I1 = 7
+  MOE_F32 = 0,
+  MOE_BF16 = 1,
+  MOE_F16 = 2,
+  MOE_I32 = 3,
+  MOE_I64 = 4,
+  MOE_I8 = 5,
+  MOE_U8 = 6,
+  MOE_I1 = 7
 } moe_dtype;
 
 /* Bytes of one element; 0 for an unknown type. */
@@ -77,24 +84,24 @@ MOE_API const char *moe_program_arch(const moe_program *program);
 #define MOE_MAX_RANK 8
 
 typedef struct moe_argument_info {
-  const char *name;             /* owned by the program */
+  const char *name; /* owned by the program */
   moe_dtype dtype;
   int32_t rank;
-  int64_t dims[MOE_MAX_RANK];   /* -1: taken from the caller's buffer (inputs), follows from the inputs (outputs) */
-  int32_t alias;                /* outputs: the input it may share memory with, or -1 */
+  int64_t dims[MOE_MAX_RANK]; /* -1: taken from the caller's buffer (inputs), follows from the inputs (outputs) */
+  int32_t alias;              /* outputs: the input it may share memory with, or -1 */
 } moe_argument_info;
 
 enum {
-  MOE_ENTRY_NEEDS_COMM = 1,     /* moe_enqueue needs a communicator */
-  MOE_ENTRY_HOST_SYNC = 2,      /* moe_enqueue waits for the device */
-  MOE_ENTRY_CAPTURABLE = 4      /* moe_enqueue may run under CUDA graph capture */
+  MOE_ENTRY_NEEDS_COMM = 1, /* moe_enqueue needs a communicator */
+  MOE_ENTRY_HOST_SYNC = 2,  /* moe_enqueue waits for the device */
+  MOE_ENTRY_CAPTURABLE = 4  /* moe_enqueue may run under CUDA graph capture */
 };
 
 typedef struct moe_entry_info {
   size_t struct_size;
-  const char *name;             /* owned by the program */
+  const char *name; /* owned by the program */
   uint32_t num_inputs, num_outputs;
-  uint32_t flags;               /* MOE_ENTRY_* */
+  uint32_t flags; /* MOE_ENTRY_* */
 } moe_entry_info;
 
 MOE_API moe_status *moe_program_entry(const moe_program *program, uint32_t entry, moe_entry_info *info);
@@ -113,8 +120,8 @@ typedef struct moe_buffer {
   size_t size_bytes;
   moe_dtype dtype;
   int32_t rank;
-  const int64_t *shape;         /* rank sizes */
-  const int64_t *strides;       /* rank byte strides, or NULL */
+  const int64_t *shape;   /* rank sizes */
+  const int64_t *strides; /* rank byte strides, or NULL */
 } moe_buffer;
 
 /* Sizes of output i for these inputs: writes its rank values to shape (room for MOE_MAX_RANK). */
@@ -129,7 +136,7 @@ MOE_API moe_status *moe_workspace_query(const moe_program *program, uint32_t ent
 
 typedef struct moe_options {
   size_t struct_size;
-  uint32_t num_threads;         /* cpu: worker threads; 0 = one for each core this process may use */
+  uint32_t num_threads; /* cpu: worker threads; 0 = one for each core this process may use */
 } moe_options;
 
 /* Loads the kernels of a program onto a device (cpu: device 0). Refuses a program for another chip or CPU.
@@ -144,23 +151,25 @@ MOE_API void moe_session_release(moe_session *session);
  * comm and stream: NULL on the cpu target. Enqueues of one session may run concurrently. On error nothing
  * has been written. An output must not overlap an input or another output, unless the program says `alias`. */
 MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_buffer *inputs, size_t num_inputs,
-                                const moe_buffer *outputs, size_t num_outputs, void *workspace,
-                                size_t workspace_bytes, moe_comm *comm, void *stream);
+                                const moe_buffer *outputs, size_t num_outputs, void *workspace, size_t workspace_bytes,
+                                moe_comm *comm, void *stream);
 
 /*--- faults: what the kernels saw in the data ---------------------------------*/
 
 typedef enum moe_fault_kind {
-  MOE_FAULT_BAD_SIZES = 0,      /* a group size is negative or the sizes exceed the rows; row = group, value = size, limit = rows left */
-  MOE_FAULT_NAN_ROUTER = 1,     /* a token has no finite router logit; row = token, value = 0, limit = experts */
-  MOE_FAULT_BAD_ID = 2,         /* an expert id is outside -1..E-1; row = slot, value = id, limit = E */
-  MOE_FAULT_OVERFLOW = 3,       /* slots beyond the capacity were dropped; row = first dropped slot, value = slots dropped, limit = capacity */
+  MOE_FAULT_BAD_SIZES =
+      0, /* a group size is negative or the sizes exceed the rows; row = group, value = size, limit = rows left */
+  MOE_FAULT_NAN_ROUTER = 1, /* a token has no finite router logit; row = token, value = 0, limit = experts */
+  MOE_FAULT_BAD_ID = 2,     /* an expert id is outside -1..E-1; row = slot, value = id, limit = E */
+  MOE_FAULT_OVERFLOW =
+      3, /* slots beyond the capacity were dropped; row = first dropped slot, value = slots dropped, limit = capacity */
   MOE_NUM_FAULT_KINDS = 4
 } moe_fault_kind;
 
 typedef struct moe_fault {
   moe_fault_kind kind;
-  int64_t count;                /* how often it was recorded */
-  int64_t row, value, limit;    /* of the record with the lowest row */
+  int64_t count;             /* how often it was recorded */
+  int64_t row, value, limit; /* of the record with the lowest row */
 } moe_fault;
 
 MOE_API const char *moe_fault_name(moe_fault_kind kind); /* "BAD_SIZES", ... ; "?" if unknown */

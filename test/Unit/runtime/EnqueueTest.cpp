@@ -101,8 +101,8 @@ TEST(Enqueue, StridesOfOneElementDimensionsDoNotMatter) {
   moe_buffer inputs[] = {{&a, 4, MOE_F32, 2, shape, wild}, {&b, 4, MOE_F32, 2, shape, wild}};
   moe_buffer outputs[] = {{&sum, 4, MOE_F32, 2, shape, wild}, {&doubled, 4, MOE_F32, 2, shape, wild}};
   Workspace workspace(program, {inputs[0], inputs[1]});
-  expectOk(moe_enqueue(session.get(), 0, inputs, 2, outputs, 2, workspace.memory.data(), workspace.memory.bytes, nullptr,
-                       nullptr));
+  expectOk(moe_enqueue(session.get(), 0, inputs, 2, outputs, 2, workspace.memory.data(), workspace.memory.bytes,
+                       nullptr, nullptr));
   EXPECT_EQ(sum, 3);
   EXPECT_EQ(doubled, 4);
 }
@@ -117,8 +117,8 @@ TEST(Enqueue, BroadcastInput) {
   moe_buffer inputs[] = {{a, 60, MOE_F32, 2, shape, nullptr}, {b, 12, MOE_F32, 2, shape, broadcast}};
   moe_buffer outputs[] = {{sum, 60, MOE_F32, 2, shape, nullptr}, {doubled, 60, MOE_F32, 2, shape, nullptr}};
   Workspace workspace(program, {inputs[0], inputs[1]});
-  expectOk(moe_enqueue(session.get(), 0, inputs, 2, outputs, 2, workspace.memory.data(), workspace.memory.bytes, nullptr,
-                       nullptr));
+  expectOk(moe_enqueue(session.get(), 0, inputs, 2, outputs, 2, workspace.memory.data(), workspace.memory.bytes,
+                       nullptr, nullptr));
   for (int i = 0; i < 15; ++i)
     EXPECT_EQ(sum[i], a[i] + b[i % 3]);
 }
@@ -138,9 +138,9 @@ TEST(Enqueue, EmptyTensorsMayBeNull) {
 /// A good call on 4 x 8 matrices, which each case spoils in one way.
 struct Call {
   explicit Call(const ProgramPtr &program)
-      : a(4, 8, 8), b(4, 8, 8), sum(4, 8, 8), doubled(4, 8, 8),
-        inputs{a.buffer(), b.buffer()}, outputs{sum.buffer(), doubled.buffer()}, workspace(program, inputs),
-        space(workspace.memory.data()), bytes(workspace.memory.bytes) {
+      : a(4, 8, 8), b(4, 8, 8), sum(4, 8, 8), doubled(4, 8, 8), inputs{a.buffer(), b.buffer()},
+        outputs{sum.buffer(), doubled.buffer()}, workspace(program, inputs), space(workspace.memory.data()),
+        bytes(workspace.memory.bytes) {
     std::fill_n(a.memory.as<float>(), 32, 1.0f);
     std::fill_n(b.memory.as<float>(), 32, 1.0f);
   }
@@ -243,15 +243,15 @@ TEST(Enqueue, NullArguments) {
   ProgramPtr program = load(programOf(addProgram(8)));
   SessionPtr session = createSession(program);
   Call call(program);
-  expectError(moe_enqueue(nullptr, 0, call.inputs.data(), 2, call.outputs.data(), 2, call.space, call.bytes, nullptr,
-                          nullptr),
-              MOE_INVALID_ARGUMENT, "session is NULL");
-  expectError(moe_enqueue(session.get(), 0, nullptr, 2, call.outputs.data(), 2, call.space, call.bytes, nullptr,
-                          nullptr),
-              MOE_INVALID_ARGUMENT, "the inputs are NULL, but the entry has 2");
-  expectError(moe_enqueue(session.get(), 0, call.inputs.data(), 2, nullptr, 2, call.space, call.bytes, nullptr,
-                          nullptr),
-              MOE_INVALID_ARGUMENT, "the outputs are NULL, but the entry has 2");
+  expectError(
+      moe_enqueue(nullptr, 0, call.inputs.data(), 2, call.outputs.data(), 2, call.space, call.bytes, nullptr, nullptr),
+      MOE_INVALID_ARGUMENT, "session is NULL");
+  expectError(
+      moe_enqueue(session.get(), 0, nullptr, 2, call.outputs.data(), 2, call.space, call.bytes, nullptr, nullptr),
+      MOE_INVALID_ARGUMENT, "the inputs are NULL, but the entry has 2");
+  expectError(
+      moe_enqueue(session.get(), 0, call.inputs.data(), 2, nullptr, 2, call.space, call.bytes, nullptr, nullptr),
+      MOE_INVALID_ARGUMENT, "the outputs are NULL, but the entry has 2");
 }
 
 TEST(Enqueue, CopyOfUnequalSizes) {
@@ -300,10 +300,11 @@ TEST(Enqueue, MemsetAndCopyOfManySlices) {
   for (size_t i = 0; i < tight; ++i)
     from.data()[i] = uint8_t(random());
   moe_buffer input = {from.data(), tight, MOE_I8, 3, shape, dense};
-  moe_buffer outputs[] = {{to.data(), padded, MOE_I8, 3, shape, strides}, {fill.data(), padded, MOE_I8, 3, shape, strides}};
+  moe_buffer outputs[] = {{to.data(), padded, MOE_I8, 3, shape, strides},
+                          {fill.data(), padded, MOE_I8, 3, shape, strides}};
   Workspace workspace(program, {input});
-  expectOk(moe_enqueue(session.get(), 0, &input, 1, outputs, 2, workspace.memory.data(), workspace.memory.bytes, nullptr,
-                       nullptr));
+  expectOk(moe_enqueue(session.get(), 0, &input, 1, outputs, 2, workspace.memory.data(), workspace.memory.bytes,
+                       nullptr, nullptr));
   size_t wrong = 0;
   for (int64_t i = 0; i < 7; ++i)
     for (int64_t j = 0; j < 301; ++j)

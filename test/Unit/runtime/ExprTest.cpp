@@ -31,10 +31,12 @@ TEST(Expr, Values) {
     fb::ExprKind op;
     int64_t a, b, value;
   } cases[] = {
-      {fb::ExprKind::Add, 5, 7, 12},        {fb::ExprKind::Add, kMax, 0, kMax},  {fb::ExprKind::Mul, 5, 7, 35},
-      {fb::ExprKind::Mul, kMax, 1, kMax},   {fb::ExprKind::Mul, kMax, 0, 0},     {fb::ExprKind::CeilDiv, 0, 7, 0},
-      {fb::ExprKind::CeilDiv, 14, 7, 2},    {fb::ExprKind::CeilDiv, 15, 7, 3},   {fb::ExprKind::CeilDiv, kMax, 1, kMax},
-      {fb::ExprKind::CeilDiv, kMax, 2, kMax / 2 + 1}, {fb::ExprKind::Max, 3, 9, 9}, {fb::ExprKind::Max, 9, 3, 9},
+      {fb::ExprKind::Add, 5, 7, 12},          {fb::ExprKind::Add, kMax, 0, kMax},
+      {fb::ExprKind::Mul, 5, 7, 35},          {fb::ExprKind::Mul, kMax, 1, kMax},
+      {fb::ExprKind::Mul, kMax, 0, 0},        {fb::ExprKind::CeilDiv, 0, 7, 0},
+      {fb::ExprKind::CeilDiv, 14, 7, 2},      {fb::ExprKind::CeilDiv, 15, 7, 3},
+      {fb::ExprKind::CeilDiv, kMax, 1, kMax}, {fb::ExprKind::CeilDiv, kMax, 2, kMax / 2 + 1},
+      {fb::ExprKind::Max, 3, 9, 9},           {fb::ExprKind::Max, 9, 3, 9},
   };
   for (const auto &[op, a, b, value] : cases) {
     ProgramPtr program = load(programOf(binary(op), false));
@@ -98,7 +100,8 @@ TEST(Expr, ArenaRange) {
   expectError(query(arenaProgram(itself, -4, 128), 1), MOE_BAD_PROGRAM, "buffer 0 has 4 bytes at -4");
   expectError(query(arenaProgram(itself, 2, 128), 1), MOE_BAD_PROGRAM, "buffer 0 has 4 bytes at 2");
   expectError(query(arenaProgram(itself, 0, -1), 1), MOE_INVALID_ARGUMENT, "the arena has -1 bytes");
-  expectError(query(arenaProgram(less, 0, 128), 1), MOE_INVALID_ARGUMENT, "dimension 0 of the program's buffer 0 is -99");
+  expectError(query(arenaProgram(less, 0, 128), 1), MOE_INVALID_ARGUMENT,
+              "dimension 0 of the program's buffer 0 is -99");
   expectError(query(arenaProgram(itself, 0, 128), kMax / 2), MOE_INVALID_ARGUMENT, "buffer 0 passes 64 bits");
   expectError(query(arenaProgram(itself, 0, kMax), 1), MOE_INVALID_ARGUMENT, "the workspace passes 64 bits");
 }

@@ -84,7 +84,8 @@ TEST(Load, WholeFile) { EXPECT_TRUE(probe(fileOf(programOf(everything())))); }
 TEST(Load, FromDisk) {
   std::vector<uint8_t> file = fileOf(programOf(everything()));
   std::string path = testing::TempDir() + "/moe-load-test.moe";
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
   moe_program *program = nullptr;
   expectOk(moe_program_load_file(path.c_str(), &program));
   EXPECT_STREQ(moe_program_target(program), "cpu");
@@ -285,8 +286,7 @@ TEST(Load, SharedVectorsAreNotMultiplied) {
   }
   auto target = fb::CreateTargetDirect(builder, "cpu", kHostArch);
   fb::FinishProgramBuffer(builder, fb::CreateProgram(builder, target, 0, 0, builder.CreateVector(entries)));
-  std::vector<uint8_t> file =
-      withHeader({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()});
+  std::vector<uint8_t> file = withHeader({builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()});
   moe_program *program = nullptr;
   expectError(moe_program_load(file.data(), file.size(), &program), MOE_BAD_PROGRAM, "more elements than bytes");
 }

@@ -84,7 +84,8 @@ TEST(Session, Inspection) {
   uint32_t number = 7;
   expectOk(moe_program_find(program.get(), "main", &number));
   EXPECT_EQ(number, 0u);
-  expectError(moe_program_find(program.get(), "mian", &number), MOE_INVALID_ARGUMENT, "the program has no entry 'mian'");
+  expectError(moe_program_find(program.get(), "mian", &number), MOE_INVALID_ARGUMENT,
+              "the program has no entry 'mian'");
   moe_argument_info info;
   expectOk(moe_program_output(program.get(), 0, 0, &info));
   EXPECT_STREQ(info.name, "out");

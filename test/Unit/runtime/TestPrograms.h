@@ -53,8 +53,8 @@ public:
                   int32_t alias = -1) {
     return argument(entry.outputs, std::move(name), dtype, std::move(dims), std::move(exprs), alias);
   }
-  uint32_t buffer(fb::BufferKind kind, uint32_t index, fb::DType dtype, std::vector<uint32_t> dims,
-                  uint32_t offset = 0, std::vector<uint8_t> data = {}) {
+  uint32_t buffer(fb::BufferKind kind, uint32_t index, fb::DType dtype, std::vector<uint32_t> dims, uint32_t offset = 0,
+                  std::vector<uint8_t> data = {}) {
     auto buffer = std::make_unique<fb::BufferT>();
     buffer->kind = kind;
     buffer->index = index;
@@ -194,8 +194,8 @@ inline void expectLoadError(const fb::ProgramT &program, moe_code code, const st
 class Guarded {
 public:
   explicit Guarded(size_t bytes, uint8_t fill = 0xff)
-      : bytes(bytes), memory(static_cast<uint8_t *>(std::aligned_alloc(64, kGuard * 2 + (bytes + 63) / 64 * 64)),
-                             std::free) {
+      : bytes(bytes),
+        memory(static_cast<uint8_t *>(std::aligned_alloc(64, kGuard * 2 + (bytes + 63) / 64 * 64)), std::free) {
     std::memset(memory.get(), kPattern, kGuard * 2 + (bytes + 63) / 64 * 64);
     std::memset(data(), fill, bytes);
   }
@@ -206,10 +206,7 @@ public:
     EXPECT_EQ(written, 0u) << "bytes written outside of " << bytes;
   }
   uint8_t *data() const { return memory.get() + kGuard; }
-  template <typename T>
-  T *as() const {
-    return reinterpret_cast<T *>(data());
-  }
+  template <typename T> T *as() const { return reinterpret_cast<T *>(data()); }
   const size_t bytes;
 
 private:
