@@ -105,6 +105,16 @@ prog.program @dim() {
 
 // -----
 
+// RequireOp (C1)
+prog.program @require() {
+  %c1 = arith.constant 1 : i64
+  // expected-error @below {{'prog.require' op size is not the result of prog.dim}}
+  prog.require %c1 = %c1
+  prog.return
+}
+
+// -----
+
 // OutputOp (C1)
 prog.program @sizes() {
   // expected-error @below {{'prog.output' op has 0 sizes, expected 1, one for each dynamic dimension of 'memref<?xf32>'}}
@@ -198,6 +208,17 @@ prog.program @launch(%x: memref<4xf32>) {
   %c1 = arith.constant 1 : i64
   // expected-error @below {{'prog.launch' op operand 1 has type 'i64', expected 'f32' for kernel @kernels::@k}}
   prog.launch @kernels::@k(%x, %c1) : memref<4xf32>, i64
+  prog.return
+}
+
+// -----
+
+module @kernels {
+  func.func private @k(memref<?x8xf32, strided<[8, 1]>>)
+}
+prog.program @launch(%x: memref<4x8xf32, strided<[?, 1]>>) {
+  // expected-error @below {{'prog.launch' op operand 0 has type 'memref<4x8xf32, strided<[?, 1]>>', expected 'memref<?x8xf32, strided<[8, 1]>>' for kernel @kernels::@k}}
+  prog.launch @kernels::@k(%x) : memref<4x8xf32, strided<[?, 1]>>
   prog.return
 }
 

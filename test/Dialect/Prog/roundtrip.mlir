@@ -14,6 +14,8 @@ prog.program @layer(%x: memref<?x64xf32, strided<[?, 1]>>) attributes {input_nam
   %c0 = arith.constant 0 : i64
   // CHECK: %[[M:.*]] = prog.dim %{{.*}}, 0 : memref<?x64xf32, strided<[?, 1]>>
   %m = prog.dim %x, 0 : memref<?x64xf32, strided<[?, 1]>>
+  // CHECK: prog.require %[[M]] = %[[C2]]
+  prog.require %m = %c2
   // CHECK: %[[M2:.*]] = arith.muli %[[M]], %[[C2]] : i64
   %m2 = arith.muli %m, %c2 : i64
   %c256 = arith.constant 256 : i64

@@ -77,11 +77,13 @@ static LogicalResult verifySizes(Operation *op, MemRefType type, size_t found) {
   return success();
 }
 
+/// Launches also stand in functions, before these become programs; there, buffers are what they are.
 static LogicalResult verifyWritable(Operation *op, Value buffer, StringRef operand) {
-  if (buffer.getDefiningOp<OutputOp>() || buffer.getDefiningOp<BufferOp>())
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  if (!buffer.getDefiningOp<ConstantOp>() && !(argument && isa<ProgramOp>(argument.getOwner()->getParentOp())))
     return success();
   InFlightDiagnostic diagnostic = op->emitOpError()
-                                  << operand << " is " << (isa<BlockArgument>(buffer) ? "an input" : "a constant")
+                                  << operand << " is " << (argument ? "an input" : "a constant")
                                   << ", expected an output or a buffer of the arena";
   diagnostic.attachNote(buffer.getLoc()) << "defined here";
   return diagnostic;
@@ -195,6 +197,12 @@ OpFoldResult DimOp::fold(FoldAdaptor adaptor) {
   return IntegerAttr::get(IntegerType::get(getContext(), 64), type.getDimSize(getDim()));
 }
 
+LogicalResult RequireOp::verify() {
+  if (!getSize().getDefiningOp<DimOp>())
+    return emitOpError("size is not the result of prog.dim");
+  return success();
+}
+
 LogicalResult OutputOp::verify() {
   if (failed(verifyCallerBuffer(*this, getBuffer().getType(), "buffer")))  // (C2)
     return failure();
@@ -231,6 +239,19 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
+/// Whether a kernel that takes `expected` may be given `found`: the sizes and strides that it relies on are the same.
+static bool isAccepted(MemRefType found, MemRefType expected) {
+  SmallVector<int64_t> foundStrides, expectedStrides;
+  int64_t foundOffset, expectedOffset;
+  if (found.getElementType() != expected.getElementType() || found.getRank() != expected.getRank() ||
+      found.getMemorySpace() != expected.getMemorySpace() || failed(found.getStridesAndOffset(foundStrides, foundOffset)) ||
+      failed(expected.getStridesAndOffset(expectedStrides, expectedOffset)))
+    return false;
+  auto accepts = [](int64_t expected, int64_t found) { return ShapedType::isDynamic(expected) || expected == found; };
+  return accepts(expectedOffset, foundOffset) && llvm::all_of_zip(expected.getShape(), found.getShape(), accepts) &&
+         llvm::all_of_zip(expectedStrides, foundStrides, accepts);
+}
+
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto callee = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
   if (!callee)  // (C1)
@@ -243,7 +264,8 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
                          << getKernelAttr();
   for (auto [i, operand] : llvm::enumerate(getOperands())) {
     bool scalar = operand.getType().isInteger(64) && expected[i].isIndex();
-    if (operand.getType() != expected[i] && !scalar)
+    auto buffer = dyn_cast<MemRefType>(operand.getType()), parameter = dyn_cast<MemRefType>(expected[i]);
+    if (operand.getType() != expected[i] && !scalar && !(buffer && parameter && isAccepted(buffer, parameter)))
       return emitOpError() << "operand " << i << " has type " << operand.getType() << ", expected " << expected[i] << " for kernel "
                            << getKernelAttr();
     if (!inProgram || !isa<MemRefType>(operand.getType()) || getAccess(callee, i) == Access::Read)

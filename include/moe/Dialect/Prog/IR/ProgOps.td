@@ -62,6 +62,25 @@ def Prog_DimOp : Prog_Op<"dim", [Pure]> {
   let hasFolder = 1;
 }
 
+def Prog_RequireOp : Prog_Op<"require", []> {
+  let summary = "a size an input must have";
+  let description = [{
+    The runtime refuses inputs whose `size` is not `expected`, before anything runs. Kernels trust what is required here.
+
+    Example:
+    ```mlir
+    %m = prog.dim %x, 0 : memref<?x64xf32, strided<[?, 1]>>
+    %t = prog.dim %ids, 0 : memref<?x2xi32, strided<[?, 1]>>
+    prog.require %t = %m
+    ```
+    Constraints:
+    - (C1) `size` is the result of prog.dim.
+  }];
+  let arguments = (ins I64:$size, I64:$expected);
+  let assemblyFormat = "$size `=` $expected attr-dict";
+  let hasVerifier = 1;
+}
+
 def Prog_OutputOp : Prog_Op<"output", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a buffer the caller passes for a result";
   let description = [{
@@ -111,7 +130,7 @@ def Prog_LaunchOp : Prog_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInt
     Operands are buffers first, then i64 scalars. Whether a kernel reads or writes a buffer is known from the argument attribute
     `prog.access` = "read", "write" or "readwrite" on the kernel's function; without it both is assumed.
     Constraints:
-    - (C1) the callee is a function and takes these types (i64 scalars as index or i64).
+    - (C1) the callee is a function and takes these types (i64 scalars as index or i64; a buffer's sizes and strides where it takes any).
     - (C2) buffers come before scalars.
     - (C3) in a program, no input or constant is passed where the kernel writes.
   }];

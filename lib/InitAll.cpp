@@ -1,0 +1,27 @@
+//===- InitAll.cpp - everything a tool of the compiler knows ----------------===//
+
+#include "moe/InitAll.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "moe/Conversion/Passes.h"
+#include "moe/Dialect/MoE/IR/MoE.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Dialect/Prog/Transforms/Passes.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
+#include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
+#include "moe/Dialect/Tile/Transforms/Passes.h"
+
+using namespace mlir;
+
+void moe::registerMoEDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<moe::MoEDialect, tile::TileDialect, prog::ProgDialect>();
+  tile::registerBufferizableOpInterfaceExternalModels(registry);
+}
+
+void moe::registerMoEPasses() {
+  tile::registerTileOutlineKernelsPass();
+  prog::registerProgPasses();
+  moe::registerConversionPasses();
+}
