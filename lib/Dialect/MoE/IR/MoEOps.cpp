@@ -1,4 +1,4 @@
-//===- MoEOps.cpp - operations of the moe dialect -------------------------===//
+//===- MoEOps.cpp - generated definitions of the moe ops ------------------===//
 
 #include "moe/Dialect/MoE/IR/MoE.h"
 

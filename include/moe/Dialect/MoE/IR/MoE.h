@@ -21,6 +21,12 @@
 #include "moe/Dialect/MoE/IR/MoEAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "moe/Dialect/MoE/IR/MoETypes.h.inc"
+
+namespace mlir::moe::detail {
+/// Dimensions of all results of a moe op with tensor results (ReifyRankedShapedTypeOpInterface).
+LogicalResult reifyResultDims(Operation *op, OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes);
+} // namespace mlir::moe::detail
+
 #define GET_OP_CLASSES
 #include "moe/Dialect/MoE/IR/MoEOps.h.inc"
 

@@ -13,7 +13,7 @@ class MoE_Attr<string name, string attrMnemonic, list<Trait> traits = []> : Attr
   let mnemonic = attrMnemonic;
 }
 
-class MoE_Enum<string name, string attrMnemonic, string summary, list<I32EnumCase> cases>
+class MoE_Enum<string name, string summary, list<I32EnumCase> cases>
     : I32Enum<name, summary, cases> {
   let cppNamespace = "::mlir::moe";
 }
@@ -22,39 +22,39 @@ class MoE_EnumAttr<EnumInfo info, string attrMnemonic> : EnumAttr<MoE_Dialect, i
   let assemblyFormat = "`<` $value `>`";
 }
 
-def MoE_TailState : MoE_Enum<"TailState", "tail", "what rows outside every group hold", [
+def MoE_TailState : MoE_Enum<"TailState", "what rows outside every group hold", [
   I32EnumCase<"Zero", 0, "zero">, I32EnumCase<"Undefined", 1, "undefined">]>;
 
-def MoE_RaggedMode : MoE_Enum<"RaggedMode", "mode", "which dimension of the product is ragged", [
+def MoE_RaggedMode : MoE_Enum<"RaggedMode", "which dimension of the product is ragged", [
   I32EnumCase<"Rows", 0, "rows">, I32EnumCase<"Contraction", 1, "contraction">, I32EnumCase<"Batch", 2, "batch">]>;
 def MoE_RaggedModeAttr : MoE_EnumAttr<MoE_RaggedMode, "mode">;
 
-def MoE_WeightLayout : MoE_Enum<"WeightLayout", "weights", "order of a weight's dimensions", [
+def MoE_WeightLayout : MoE_Enum<"WeightLayout", "order of a weight's dimensions", [
   I32EnumCase<"KN", 0, "kn">, I32EnumCase<"NK", 1, "nk">]>;
 def MoE_WeightLayoutAttr : MoE_EnumAttr<MoE_WeightLayout, "weights">;
 
-def MoE_Precision : MoE_Enum<"Precision", "precision", "how f32 operands are multiplied", [
+def MoE_Precision : MoE_Enum<"Precision", "how f32 operands are multiplied", [
   I32EnumCase<"Exact", 0, "exact">, I32EnumCase<"TF32", 1, "tf32">]>;
 def MoE_PrecisionAttr : MoE_EnumAttr<MoE_Precision, "precision">;
 
-def MoE_ScoreFunction : MoE_Enum<"ScoreFunction", "score", "from logits to scores", [
+def MoE_ScoreFunction : MoE_Enum<"ScoreFunction", "from logits to scores", [
   I32EnumCase<"Softmax", 0, "softmax">, I32EnumCase<"Sigmoid", 1, "sigmoid">]>;
 def MoE_ScoreFunctionAttr : MoE_EnumAttr<MoE_ScoreFunction, "score">;
 
-def MoE_NanPolicy : MoE_Enum<"NanPolicy", "nan", "what a NaN logit does", [
+def MoE_NanPolicy : MoE_Enum<"NanPolicy", "what a NaN logit does", [
   I32EnumCase<"Last", 0, "last">, I32EnumCase<"Propagate", 1, "propagate">]>;
 def MoE_NanPolicyAttr : MoE_EnumAttr<MoE_NanPolicy, "nan">;
 
-def MoE_GateFunction : MoE_Enum<"GateFunction", "gate", "activation of the gate half", [
+def MoE_GateFunction : MoE_Enum<"GateFunction", "activation of the gate half", [
   I32EnumCase<"Silu", 0, "silu">, I32EnumCase<"GeluTanh", 1, "gelu_tanh">, I32EnumCase<"Relu", 2, "relu">,
   I32EnumCase<"Sigmoid", 3, "sigmoid">]>;
 def MoE_GateFunctionAttr : MoE_EnumAttr<MoE_GateFunction, "gate">;
 
-def MoE_GateLayout : MoE_Enum<"GateLayout", "halves", "where gate and up lie in a row", [
+def MoE_GateLayout : MoE_Enum<"GateLayout", "where gate and up lie in a row", [
   I32EnumCase<"Concatenated", 0, "concatenated">, I32EnumCase<"Interleaved", 1, "interleaved">]>;
 def MoE_GateLayoutAttr : MoE_EnumAttr<MoE_GateLayout, "halves">;
 
-def MoE_PlanField : MoE_Enum<"PlanField", "field", "one tensor of a routing plan", [
+def MoE_PlanField : MoE_Enum<"PlanField", "one tensor of a routing plan", [
   I32EnumCase<"Sizes", 0, "sizes">, I32EnumCase<"Bounds", 1, "bounds">, I32EnumCase<"Permutation", 2, "permutation">,
   I32EnumCase<"Token", 3, "token">, I32EnumCase<"Inverse", 4, "inverse">, I32EnumCase<"Dropped", 5, "dropped">]>;
 def MoE_PlanFieldAttr : MoE_EnumAttr<MoE_PlanField, "field">;

@@ -7,27 +7,50 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "moe/Dialect/MoE/IR/MoEAttrs.td"
 
-class MoE_Op<string opMnemonic, list<Trait> traits = []>
-    : Op<MoE_Dialect, opMnemonic, traits # [Pure, DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface>]> {
-  // All ops are Pure: faults (BAD_SIZES, NAN_ROUTER, ...) are a report on the side, and an op whose results
-  // are unused may be dropped together with its report.
+// All ops are Pure: faults (BAD_SIZES, NAN_ROUTER, ...) are a report on the side, and an op whose results
+// are unused may be dropped together with its report.
+class MoE_Op<string opMnemonic, list<Trait> traits = []> : Op<MoE_Dialect, opMnemonic, traits # [Pure]> {
   let hasVerifier = 1;
 }
 
+// An op with tensor results. Where each dimension of them comes from is said once, in IR/Shapes.cpp, for the
+// verifier, for reification and for the sharpening of types.
+class MoE_TensorOp<string opMnemonic, list<Trait> traits = []>
+    : MoE_Op<opMnemonic, traits # [DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::reifyResultShapes(::mlir::OpBuilder &builder,
+                                                       ::mlir::ReifiedRankedShapedTypeDims &shapes) {
+      return ::mlir::moe::detail::reifyResultDims(getOperation(), builder, shapes);
+    }
+  }];
+}
+
 def MoE_Float : AnyTypeOf<[F32, BF16, F16]>;
-def MoE_Matrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>], "rank-2 tensor of f32, bf16 or f16">;
-def MoE_FloatTensor : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2, 3]>], "rank-2 or rank-3 tensor of f32, bf16 or f16">;
-def MoE_Vector : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[1]>], "rank-1 tensor of f32, bf16 or f16">;
-def MoE_F32Matrix : RankedTensorOf<[F32], [HasAnyRankOfPred<[2]>], "rank-2 tensor of f32">;
-def MoE_Ids : RankedTensorOf<[I32], [HasAnyRankOfPred<[2]>], "rank-2 tensor of i32">;
-def MoE_Sizes : RankedTensorOf<[I32, I64], [HasAnyRankOfPred<[1]>], "rank-1 tensor of i32 or i64">;
-def MoE_ScaleTensor : RankedTensorOf<[F32], [HasAnyRankOfPred<[1, 2, 3]>], "rank-1 to rank-3 tensor of f32">;
+def MoE_IsPlain : CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding()">;
+def MoE_IsRagged : CPred<"::llvm::isa_and_nonnull<::mlir::moe::RaggedAttr>(::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">;
+
+class MoE_Plain<list<Type> elements, list<int> ranks, string what>
+    : RankedTensorOf<elements, [HasAnyRankOfPred<ranks>, MoE_IsPlain], what # " without an encoding">;
+def MoE_Matrix : MoE_Plain<[MoE_Float], [2], "rank-2 tensor of f32, bf16 or f16">;
+def MoE_Vector : MoE_Plain<[MoE_Float], [1], "rank-1 tensor of f32, bf16 or f16">;
+def MoE_F32Matrix : MoE_Plain<[F32], [2], "rank-2 tensor of f32">;
+def MoE_Ids : MoE_Plain<[I32], [2], "rank-2 tensor of i32">;
+def MoE_Sizes : MoE_Plain<[I32, I64], [1], "rank-1 tensor of i32 or i64">;
+def MoE_ScaleTensor : MoE_Plain<[F32], [1, 2, 3], "rank-1 to rank-3 tensor of f32">;
+def MoE_PlanTensor : MoE_Plain<[I32, I64], [1, 2], "rank-1 or rank-2 tensor of i32 or i64">;
+def MoE_RaggedMatrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>, MoE_IsRagged],
+    "rank-2 tensor of f32, bf16 or f16 with a ragged encoding">;
+def MoE_AnyMatrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>, Or<[MoE_IsPlain, MoE_IsRagged]>],
+    "rank-2 tensor of f32, bf16 or f16, plain or with a ragged encoding">;
+def MoE_AnyTensor : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2, 3]>, Or<[MoE_IsPlain, MoE_IsRagged]>],
+    "rank-2 or rank-3 tensor of f32, bf16 or f16, plain or with a ragged encoding">;
+def MoE_FloatTensor : MoE_Plain<[MoE_Float], [2, 3], "rank-2 or rank-3 tensor of f32, bf16 or f16">;
 
 //===----------------------------------------------------------------------===//
 // Router
 //===----------------------------------------------------------------------===//
 
-def MoE_LogitsOp : MoE_Op<"logits"> {
+def MoE_LogitsOp : MoE_TensorOp<"logits"> {
   let summary = "router logits: tokens times router weights, in f32";
   let description = [{
     `logits[t, e] = sum_h x[t, h] * router[h, e] + bias[e]`, accumulated in f32 and never rounded through a
@@ -53,7 +76,7 @@ def MoE_LogitsOp : MoE_Op<"logits"> {
   }];
 }
 
-def MoE_ScoresOp : MoE_Op<"scores", [SameOperandsAndResultType]> {
+def MoE_ScoresOp : MoE_TensorOp<"scores", [SameOperandsAndResultType]> {
   let summary = "softmax or sigmoid over each row of logits";
   let description = [{
     Softmax subtracts the row's maximum first. NaN policy:
@@ -68,9 +91,10 @@ def MoE_ScoresOp : MoE_Op<"scores", [SameOperandsAndResultType]> {
                    DefaultValuedAttr<MoE_NanPolicyAttr, "::mlir::moe::NanPolicy::Last">:$nan);
   let results = (outs MoE_F32Matrix:$result);
   let assemblyFormat = "$logits attr-dict `:` type($logits)";
+  let hasVerifier = 0;
 }
 
-def MoE_SelectOp : MoE_Op<"select"> {
+def MoE_SelectOp : MoE_TensorOp<"select"> {
   let summary = "the top k experts of each token, by biased score, within the best expert groups";
   let description = [{
     Chooses k distinct experts a token, best first, by `score + bias`; ties go to the lowest id. `values` are the
@@ -105,7 +129,7 @@ def MoE_SelectOp : MoE_Op<"select"> {
   }];
 }
 
-def MoE_NormalizeOp : MoE_Op<"normalize", [SameOperandsAndResultType]> {
+def MoE_NormalizeOp : MoE_TensorOp<"normalize", [SameOperandsAndResultType]> {
   let summary = "routing weights: renormalise the chosen scores, then scale";
   let description = [{
     With `renormalize`, each row is divided by max(its sum, 1e-20); then everything is multiplied by `scale`.
@@ -117,6 +141,8 @@ def MoE_NormalizeOp : MoE_Op<"normalize", [SameOperandsAndResultType]> {
                    DefaultValuedAttr<MoE_NanPolicyAttr, "::mlir::moe::NanPolicy::Last">:$nan);
   let results = (outs MoE_F32Matrix:$result);
   let assemblyFormat = "$values attr-dict `:` type($values)";
+  let hasVerifier = 0;
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -143,7 +169,7 @@ def MoE_PlanOp : MoE_Op<"plan"> {
   }];
   let arguments = (ins MoE_Ids:$ids, OptionalAttr<I64Attr>:$capacity);
   let results = (outs MoE_PlanType:$plan);
-  let assemblyFormat = "$ids attr-dict `:` type($ids) `->` type($plan)";
+  let assemblyFormat = "$ids attr-dict `:` type($ids) `->` qualified(type($plan))";
 }
 
 def MoE_PlanFromSizesOp : MoE_Op<"plan_from_sizes"> {
@@ -162,14 +188,14 @@ def MoE_PlanFromSizesOp : MoE_Op<"plan_from_sizes"> {
     - (C1) sizes has `groups` elements.
     - (C2) topk is 0.
     - (C3) rows is given exactly if the plan's rows are dynamic.
-    - (C4) constant sizes are not negative and their aligned sum is at most rows.
+    - (C4) constant sizes are not negative, and no group that has rows ends past the number of rows.
   }];
   let arguments = (ins MoE_Sizes:$sizes, Optional<Index>:$rows);
   let results = (outs MoE_PlanType:$plan);
-  let assemblyFormat = "$sizes (`rows` $rows^)? attr-dict `:` type($sizes) `->` type($plan)";
+  let assemblyFormat = "$sizes (`rows` $rows^)? attr-dict `:` type($sizes) `->` qualified(type($plan))";
 }
 
-def MoE_PlanGetOp : MoE_Op<"plan_get"> {
+def MoE_PlanGetOp : MoE_TensorOp<"plan_get"> {
   let summary = "one tensor of a plan";
   let description = [{
     | field | type | meaning |
@@ -188,16 +214,16 @@ def MoE_PlanGetOp : MoE_Op<"plan_get"> {
     - (C2) the result type is as in the table.
   }];
   let arguments = (ins MoE_PlanType:$plan, MoE_PlanFieldAttr:$field);
-  let results = (outs RankedTensorOf<[I32, I64]>:$result);
-  let assemblyFormat = "$plan attr-dict `:` type($plan) `->` type($result)";
-  let hasCanonicalizer = 1;
+  let results = (outs MoE_PlanTensor:$result);
+  let assemblyFormat = "$plan attr-dict `:` qualified(type($plan)) `->` type($result)";
+  let hasFolder = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Ragged tensors
 //===----------------------------------------------------------------------===//
 
-def MoE_GatherOp : MoE_Op<"gather"> {
+def MoE_GatherOp : MoE_TensorOp<"gather"> {
   let summary = "rows of x in the order of a plan";
   let description = [{
     `result[r] = x[token(r)]`, zero for rows outside every group.
@@ -212,12 +238,12 @@ def MoE_GatherOp : MoE_Op<"gather"> {
     - (C2) the result has the plan's rows, x's columns and element type, and a ragged encoding with the plan's groups and align.
   }];
   let arguments = (ins MoE_Matrix:$x, MoE_PlanType:$plan);
-  let results = (outs MoE_Matrix:$result);
-  let assemblyFormat = "$x `,` $plan attr-dict `:` type($x) `,` type($plan) `->` type($result)";
-  let hasCanonicalizer = 1;
+  let results = (outs MoE_RaggedMatrix:$result);
+  let assemblyFormat = "$x `,` $plan attr-dict `:` type($x) `,` qualified(type($plan)) `->` type($result)";
+  let hasFolder = 1;
 }
 
-def MoE_RaggedMatmulOp : MoE_Op<"ragged_matmul", [AttrSizedOperandSegments]> {
+def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments]> {
   let summary = "one matrix product for each group";
   let description = [{
     Accumulates in f32 and rounds once to the result type.
@@ -262,24 +288,24 @@ def MoE_RaggedMatmulOp : MoE_Op<"ragged_matmul", [AttrSizedOperandSegments]> {
     - (C9) scale_block is 0 or divides align in mode `contraction`.
     - (C10) the result's element type is the operands' or f32.
   }];
-  let arguments = (ins MoE_FloatTensor:$lhs, MoE_FloatTensor:$rhs, Optional<MoE_PlanType>:$plan,
+  let arguments = (ins MoE_AnyTensor:$lhs, MoE_AnyTensor:$rhs, Optional<MoE_PlanType>:$plan,
                    Optional<MoE_Matrix>:$bias, Optional<MoE_F32Matrix>:$weights, Optional<MoE_FloatTensor>:$acc,
                    Optional<MoE_ScaleTensor>:$lhs_scale, Optional<MoE_ScaleTensor>:$rhs_scale,
                    DefaultValuedAttr<MoE_RaggedModeAttr, "::mlir::moe::RaggedMode::Rows">:$mode,
                    DefaultValuedAttr<MoE_WeightLayoutAttr, "::mlir::moe::WeightLayout::KN">:$layout,
                    OptionalAttr<I64Attr>:$group_offset, OptionalAttr<I64Attr>:$scale_block,
                    DefaultValuedAttr<MoE_PrecisionAttr, "::mlir::moe::Precision::Exact">:$precision);
-  let results = (outs MoE_FloatTensor:$result);
+  let results = (outs MoE_AnyTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`plan` $plan^)? (`bias` $bias^)? (`weights` $weights^)? (`acc` $acc^)?
     (`lhs_scale` $lhs_scale^)? (`rhs_scale` $rhs_scale^)? attr-dict
-    `:` type($lhs) `,` type($rhs) (`,` type($plan)^)? (`,` `bias` type($bias)^)? (`,` `weights` type($weights)^)?
-    (`,` `acc` type($acc)^)? (`,` `lhs_scale` type($lhs_scale)^)? (`,` `rhs_scale` type($rhs_scale)^)? `->` type($result)
+    `:` type(operands) `->` type($result)
   }];
+  let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
 
-def MoE_GroupSumOp : MoE_Op<"group_sum"> {
+def MoE_GroupSumOp : MoE_TensorOp<"group_sum"> {
   let summary = "sum of the rows of each group";
   let description = [{
     `result[g, n] = sum of x[r, n] over the rows r of group g`, in f32, rounded once; 0 for an empty group. The gradient
@@ -291,13 +317,13 @@ def MoE_GroupSumOp : MoE_Op<"group_sum"> {
     - (C1) x has a ragged encoding with the plan's groups and align, and the plan's rows.
     - (C2) the result is `[G, N]`, of x's element type or f32.
   }];
-  let arguments = (ins MoE_Matrix:$x, MoE_PlanType:$plan);
+  let arguments = (ins MoE_RaggedMatrix:$x, MoE_PlanType:$plan);
   let results = (outs MoE_Matrix:$result);
-  let assemblyFormat = "$x `,` $plan attr-dict `:` type($x) `,` type($plan) `->` type($result)";
-  let hasCanonicalizer = 1;
+  let assemblyFormat = "$x `,` $plan attr-dict `:` type($x) `,` qualified(type($plan)) `->` type($result)";
+  let hasFolder = 1;
 }
 
-def MoE_GatedActivationOp : MoE_Op<"gated_activation"> {
+def MoE_GatedActivationOp : MoE_TensorOp<"gated_activation"> {
   let summary = "act(gate) * (up + up_offset), where a row holds a gate half and an up half";
   let description = [{
     With `layout = concatenated` the first half of a row is gate, the second up; with `interleaved` the even columns are gate,
@@ -316,16 +342,16 @@ def MoE_GatedActivationOp : MoE_Op<"gated_activation"> {
     - (C2) limit is greater than 0.
     - (C3) alpha other than 1 only with `silu`.
   }];
-  let arguments = (ins MoE_Matrix:$x,
+  let arguments = (ins MoE_AnyMatrix:$x,
                    DefaultValuedAttr<MoE_GateFunctionAttr, "::mlir::moe::GateFunction::Silu">:$function,
                    DefaultValuedAttr<MoE_GateLayoutAttr, "::mlir::moe::GateLayout::Concatenated">:$layout,
                    OptionalAttr<F32Attr>:$limit, DefaultValuedAttr<F32Attr, "1.0">:$alpha,
                    DefaultValuedAttr<F32Attr, "0.0">:$up_offset);
-  let results = (outs MoE_Matrix:$result);
+  let results = (outs MoE_AnyMatrix:$result);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($result)";
 }
 
-def MoE_CombineOp : MoE_Op<"combine"> {
+def MoE_CombineOp : MoE_TensorOp<"combine"> {
   let summary = "weighted sum of each token's rows, in slot order";
   let description = [{
     `result[t] = sum_j weights[t, j] * y[row(t, j)]`, in slot order in f32, rounded once; without `weights` every weight is 1.
@@ -341,11 +367,12 @@ def MoE_CombineOp : MoE_Op<"combine"> {
     - (C2) weights is `[T, k]` of the plan.
     - (C3) the result is `[T, H]`, of y's element type or f32.
   }];
-  let arguments = (ins MoE_Matrix:$y, MoE_PlanType:$plan, Optional<MoE_F32Matrix>:$weights);
+  let arguments = (ins MoE_RaggedMatrix:$y, MoE_PlanType:$plan, Optional<MoE_F32Matrix>:$weights);
   let results = (outs MoE_Matrix:$result);
   let assemblyFormat = [{
-    $y `,` $plan (`weights` $weights^)? attr-dict `:` type($y) `,` type($plan) (`,` type($weights)^)? `->` type($result)
+    $y `,` $plan (`weights` $weights^)? attr-dict `:` type($y) `,` qualified(type($plan)) (`,` type($weights)^)? `->` type($result)
   }];
+  let hasFolder = 1;
   let hasCanonicalizer = 1;
 }
 
