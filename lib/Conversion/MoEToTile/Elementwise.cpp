@@ -102,24 +102,21 @@ static LogicalResult lowerScalarOp(Operation *op, Lowering &lowering) {
   auto type = cast<RankedTensorType>(getPlainType(op->getResult(0).getType()));
   int64_t width = getRowWidth(type);
   SmallVector<Value> ins;
-  OpFoldResult rows;
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     if (isSplatConstant(operand))
       continue;
     if (isTensor(operand.getType())) {
       ins.push_back(operand);
-      rows = lowering.getDim(operand, 0);
     } else if (!matchPattern(operand, m_Constant())) {
       return op->emitOpError() << "operand " << number << " is a scalar of type " << operand.getType()
                                << "; only constant scalars are lowered";
     }
   }
-  if (ins.empty()) // every operand is constant
-    rows = lowering.getDim(op->getOperand(0), 0);
   FailureOr<Value> bounds = lowering.getBounds(op);
   if (failed(bounds))
     return failure();
-  lowering.replace(op, lowering.createRows(ins, *bounds, type, rows, [&](RowBody &body) {
+  Value shape = *llvm::find_if(op->getOperands(), [](Value operand) { return isTensor(operand.getType()); });
+  lowering.replace(op, lowering.createRows(ins, *bounds, type, lowering.getDim(shape, 0), [&](RowBody &body) {
     unsigned next = 0;
     SmallVector<Value> operands;
     for (Value operand : op->getOperands()) {

@@ -20,6 +20,14 @@ static constexpr llvm::StringLiteral dimensionsKey = "ragged_dot_dimension_numbe
 
 static bool isComposite(Operation *op) { return op->getName().getStringRef() == compositeName; }
 
+DictionaryAttr moe::stablehlo::getAllAttributes(Operation *op) {
+  NamedAttrList attrs(op->getDiscardableAttrDictionary());
+  if (auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
+    for (NamedAttribute attr : properties)
+      attrs.set(attr.getName(), attr.getValue());
+  return attrs.getDictionary(op->getContext());
+}
+
 bool moe::stablehlo::isRaggedDot(Operation *op) {
   if (isComposite(op)) {
     auto name = op->getAttrOfType<StringAttr>("name");
@@ -173,7 +181,7 @@ static LogicalResult checkKeys(DictionaryAttr attrs, ArrayRef<StringRef> known, 
 
 /// The dictionary that holds the dot's own attributes.
 static FailureOr<DictionaryAttr> getDotAttributes(Operation *op, std::string &why) {
-  DictionaryAttr attrs = op->getAttrDictionary();
+  DictionaryAttr attrs = getAllAttributes(op);
   if (!isComposite(op))
     return attrs;
   if (failed(checkKeys(attrs, {"name", "version", "decomposition", "composite_attributes"}, "the composite", why)))

@@ -194,7 +194,7 @@ static void rewrite(Operation *op, const RaggedDot &dot, Product product) {
 static llvm::StringSet<> findSymbolNames(ModuleOp module) {
   llvm::StringSet<> names;
   module->walk([&](Operation *op) {
-    op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
+    stablehlo::getAllAttributes(op).walk([&](SymbolRefAttr symbol) {
       names.insert(symbol.getRootReference().getValue());
       for (FlatSymbolRefAttr nested : symbol.getNestedReferences())
         names.insert(nested.getValue());
