@@ -3,9 +3,11 @@
 #include "ExpandMath.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moe/Conversion/Passes.h"
@@ -43,6 +45,10 @@ struct ConvertKernelsToLLVM : moe::impl::ConvertKernelsToLLVMPassBase<ConvertKer
   static void buildPipeline(OpPassManager &pm) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
+    arith::ArithEmulateUnsupportedFloatsOptions emulated; // arithmetic on bf16 is done in f32
+    emulated.sourceTypeStrs = {"bf16"};
+    emulated.targetTypeStr = "f32";
+    pm.addPass(arith::createArithEmulateUnsupportedFloats(emulated));
     pm.addPass(moe::createExpandMathPass());
     pm.addPass(createConvertVectorToSCFPass());
     pm.addPass(createLoopInvariantCodeMotionPass());
@@ -83,12 +89,32 @@ struct ConvertKernelsToLLVM : moe::impl::ConvertKernelsToLLVMPassBase<ConvertKer
     buildPipeline(pipeline);
     if (failed(runPipeline(pipeline, kernels)))
       return signalPassFailure();
+    moveBF16AsIntegers(kernels);
     for (Operation &op : *kernels.getBody())
       if (auto function = dyn_cast<LLVM::LLVMFuncOp>(op))
         if (!function.isExternal())
           function.setLinkage(LLVM::Linkage::Internal);
     for (const Entry &entry : entries)
       makeEntry(kernels, entry);
+  }
+
+  /// By now bf16 is only moved. LLVM moves scalars of it through conversions that it may call a library for, so they
+  /// become i16.
+  static void moveBF16AsIntegers(ModuleOp kernels) {
+    Type i16 = IntegerType::get(kernels.getContext(), 16);
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](BFloat16Type) -> Type { return i16; });
+    replacer.addReplacement([&](FloatAttr value) -> std::optional<Attribute> {
+      if (!value.getType().isBF16())
+        return std::nullopt;
+      return IntegerAttr::get(i16, value.getValue().bitcastToAPInt());
+    });
+    replacer.addReplacement([&](DenseElementsAttr values) -> std::optional<Attribute> {
+      if (!values.getElementType().isBF16())
+        return std::nullopt;
+      return values.bitcast(i16);
+    });
+    replacer.recursivelyReplaceElementsIn(kernels, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
   }
 
   FailureOr<Entry> describe(func::FuncOp function) {
