@@ -1,9 +1,9 @@
 //===- TileDialect.cpp - registration of the tile dialect -------------------===//
 
-#include "moe/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

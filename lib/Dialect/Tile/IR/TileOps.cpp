@@ -1,47 +1,130 @@
-//===- TileOps.cpp - generated code and effects of the tile dialect's ops ---===//
+//===- TileOps.cpp - operations of the tile dialect without a region --------===//
 
-#include "Effects.h"
+#include "OpUtils.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace mlir::tile;
 
-void mlir::tile::getKernelEffects(Operation *op, unsigned firstOut, unsigned numOuts, bool readsOuts,
-                                  EffectList &effects) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<BaseMemRefType>(operand.get().getType()))
-      continue;
-    unsigned number = operand.getOperandNumber();
-    bool isOut = number >= firstOut && number - firstOut < numOuts;
-    if (!isOut || readsOuts)
-      effects.emplace_back(MemoryEffects::Read::get(), &operand);
-    if (isOut)
-      effects.emplace_back(MemoryEffects::Write::get(), &operand);
-  }
+static constexpr int64_t kAny = ShapedType::kDynamic;
+
+//===----------------------------------------------------------------------===//
+// tile.offsets, tile.plan
+//===----------------------------------------------------------------------===//
+
+void OffsetsOp::getEffects(EffectList &effects) { getKernelEffects(*this, getOuts(), false, effects); }
+void PlanOp::getEffects(EffectList &effects) { getKernelEffects(*this, getOuts(), false, effects); }
+
+static LogicalResult verifyAlign(Operation *op, int64_t align) {
+  if (align >= 1)
+    return success();
+  return op->emitOpError() << "align is " << align << ", expected at least 1";
 }
 
-/// Effects of a kernel op whose outs are the operand group `index`.
-template <typename Op>
-static void getEffectsOf(Op op, unsigned index, bool readsOuts, EffectList &effects) {
-  auto [first, count] = op.getODSOperandIndexAndLength(index);
-  getKernelEffects(op, first, count, readsOuts, effects);
+LogicalResult OffsetsOp::verify() {
+  if (failed(verifyOneSemantics(*this))) // (K1)
+    return failure();
+  if (getOuts().size() != 1) // (C1)
+    return emitOpError() << "has " << getOuts().size() << " outs, expected 1";
+  if (failed(verifyRank(*this, "sizes", getSizes(), 1)) || failed(verifyStatic(*this, "sizes", getSizes(), 0)))
+    return failure();
+  int64_t groups = cast<ShapedType>(getSizes().getType()).getDimSize(0);
+  if (failed(verifyShape(*this, "out", getOuts().front(), {groups, 2})))
+    return failure();
+  return verifyAlign(*this, getAlign()); // (C2)
 }
 
-void OffsetsOp::getEffects(EffectList &effects) { getEffectsOf(*this, odsIndex_outs, false, effects); }
-void PlanOp::getEffects(EffectList &effects) { getEffectsOf(*this, odsIndex_outs, false, effects); }
-void RowsOp::getEffects(EffectList &effects) { getEffectsOf(*this, odsIndex_outs, false, effects); }
-void RaggedGemmOp::getEffects(EffectList &effects) { getEffectsOf(*this, odsIndex_outs, getAccumulate(), effects); }
+LogicalResult PlanOp::verify() {
+  if (failed(verifyOneSemantics(*this))) // (K1)
+    return failure();
+  if (getOuts().size() != 6) // (C1)
+    return emitOpError() << "has " << getOuts().size() << " outs, expected 6";
+  if (failed(verifyRank(*this, "ids", getIds(), 2)) || failed(verifyStatic(*this, "ids", getIds(), 1)))
+    return failure();
+  Value sizes = getOuts().front();
+  if (failed(verifyRank(*this, "sizes", sizes, 1)) || failed(verifyStatic(*this, "sizes", sizes, 0)))
+    return failure();
+  auto ids = cast<ShapedType>(getIds().getType());
+  int64_t groups = cast<ShapedType>(sizes.getType()).getDimSize(0);
+  auto permutation = dyn_cast<ShapedType>(getOuts()[2].getType());
+  int64_t rows = permutation.getRank() == 1 ? permutation.getDimSize(0) : kAny;
 
-#define GET_OP_CLASSES
-#include "moe/Dialect/Tile/IR/TileOps.cpp.inc"
+  Type i32 = IntegerType::get(getContext(), 32), i64 = IntegerType::get(getContext(), 64);
+  struct {
+    StringRef name;
+    SmallVector<int64_t, 2> shape;
+    Type type;
+  } expected[] = {{"sizes", {groups}, i32},
+                  {"bounds", {groups, 2}, i64},
+                  {"permutation", {rows}, i32},
+                  {"token", {rows}, i32},
+                  {"inverse", {ids.getDimSize(0), ids.getDimSize(1)}, i32},
+                  {"dropped", {1}, i64}};
+  for (auto [out, e] : llvm::zip_equal(getOuts(), expected))
+    if (failed(verifyShape(*this, e.name, out, e.shape)) || failed(verifyElementType(*this, e.name, out, e.type)))
+      return failure();
+  return verifyAlign(*this, getAlign()); // (C2)
+}
+
+//===----------------------------------------------------------------------===//
+// tile.load
+//===----------------------------------------------------------------------===//
 
 void LoadOp::getEffects(EffectList &effects) {
   if (isa<BaseMemRefType>(getSource().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getSourceMutable());
 }
 
-LogicalResult OffsetsOp::verify() { return success(); }
-LogicalResult PlanOp::verify() { return success(); }
-LogicalResult RowsOp::verify() { return success(); }
-LogicalResult LoadOp::verify() { return success(); }
-LogicalResult SelectOp::verify() { return success(); }
+LogicalResult LoadOp::verify() {
+  // (C2)
+  auto argument = dyn_cast<BlockArgument>(getSource());
+  if (!argument || argument.getOwner() != (*this)->getBlock())
+    return emitOpError("source is not an argument of the body, expected one of the arguments for ins");
+  // (C1)
+  auto source = cast<ShapedType>(getSource().getType());
+  int64_t rank = source.getRank(), indices = getIndices().size();
+  if (indices != rank && indices != rank - 1)
+    return emitOpError() << "has " << indices << " indices, expected " << rank << " for an element or " << rank - 1
+                         << " for a row";
+  Type expected = source.getElementType();
+  if (indices == rank - 1) {
+    int64_t width = source.getShape().back();
+    if (ShapedType::isDynamic(width) || width < 1)
+      return emitOpError() << "reads a row of " << source << ", expected a static width of at least 1";
+    expected = VectorType::get({width}, expected);
+  }
+  if (getResult().getType() != expected)
+    return emitOpError() << "result is " << getResult().getType() << ", expected " << expected;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// tile.select, tile.lookup
+//===----------------------------------------------------------------------===//
+
+LogicalResult SelectOp::verify() { // (C1)
+  int64_t width = getScores().getType().getDimSize(0), k = getIds().getType().getDimSize(0);
+  int64_t groups = getGroups(), keep = getKeepGroups(), top = getGroupTop();
+  if (k > width)
+    return emitOpError() << "selects " << k << " ids, expected at most " << width << ", the number of scores";
+  if (groups < 1 || width % groups != 0)
+    return emitOpError() << "groups is " << groups << ", expected a divisor of " << width << ", the number of scores";
+  if (keep < 1 || keep > groups)
+    return emitOpError() << "keep_groups is " << keep << ", expected 1 to " << groups;
+  if (top < 1 || top > width / groups)
+    return emitOpError() << "group_top is " << top << ", expected 1 to " << width / groups << ", the size of a group";
+  if (keep * (width / groups) < k)
+    return emitOpError() << "keep_groups is " << keep << " with groups of " << width / groups
+                         << ", expected enough for " << k << " ids";
+  return success();
+}
+
+LogicalResult LookupOp::verify() { // (C1)
+  auto expected = VectorType::get(getIds().getType().getShape(), getRow().getType().getElementType());
+  if (getResult().getType() != expected)
+    return emitOpError() << "result is " << getResult().getType() << ", expected " << expected;
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "moe/Dialect/Tile/IR/TileOps.cpp.inc"

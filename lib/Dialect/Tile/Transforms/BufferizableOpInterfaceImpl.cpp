@@ -1,10 +1,10 @@
 //===- BufferizableOpInterfaceImpl.cpp - bufferization of tile ops ----------===//
 
 #include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
-#include "moe/Dialect/Tile/IR/Tile.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace mlir::bufferization;
@@ -43,8 +43,7 @@ static void replaceByOuts(RewriterBase &rewriter, Operation *op, Operation *newO
 
 namespace {
 
-template <typename Op>
-struct KernelInterface : DstBufferizableOpInterfaceExternalModel<KernelInterface<Op>, Op> {
+template <typename Op> struct KernelInterface : DstBufferizableOpInterfaceExternalModel<KernelInterface<Op>, Op> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &state) const {
     if (!cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
       return true;

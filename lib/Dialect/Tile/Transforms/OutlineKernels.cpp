@@ -1,12 +1,12 @@
 //===- OutlineKernels.cpp - tile-outline-kernels ----------------------------===//
 
-#include "moe/Dialect/Prog/IR/Prog.h"
-#include "moe/Dialect/Tile/IR/Tile.h"
-#include "moe/Dialect/Tile/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
+#include "moe/Dialect/Tile/Transforms/Passes.h"
 
 namespace mlir::tile {
 #define GEN_PASS_DEF_TILEOUTLINEKERNELSPASS

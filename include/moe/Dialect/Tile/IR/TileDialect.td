@@ -15,6 +15,9 @@ def Tile_Dialect : Dialect {
 
     Ragged operands come with `bounds`, `[G, 2]` i64: rows [begin, end) of each group, ascending and not overlapping, within
     the operand. Rows outside every group are written as zero and never read.
+
+    Constraint of every kernel op:
+    - (K1) its shaped operands are all tensors, or all memrefs.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

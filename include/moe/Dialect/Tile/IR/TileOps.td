@@ -38,7 +38,7 @@ def Tile_OffsetsOp : Tile_KernelOp<"offsets"> {
     %b = tile.offsets sizes(%s : tensor<6xi32>) rows(%m) outs(%init : tensor<6x2xi64>) {align = 1 : i64} -> tensor<6x2xi64>
     ```
     Constraints:
-    - (C1) sizes is `[G]`, outs `[G, 2]` i64.
+    - (C1) sizes is `[G]` with a static G, outs one `[G, 2]` i64.
     - (C2) align is at least 1.
   }];
   let arguments = (ins Tile_SizesShaped:$sizes, Index:$rows, Variadic<Tile_I64Shaped>:$outs,
@@ -65,7 +65,7 @@ def Tile_PlanOp : Tile_KernelOp<"plan"> {
         -> tensor<8xi32>, tensor<8x2xi64>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<1xi64>
     ```
     Constraints:
-    - (C1) outs are six, of the shapes and types above.
+    - (C1) outs are six, of the shapes and types above; G and k are static.
     - (C2) align is at least 1.
   }];
   let arguments = (ins Tile_I32Shaped:$ids, Variadic<Tile_AnyShaped>:$outs, DefaultValuedAttr<I64Attr, "1">:$align);
@@ -107,13 +107,13 @@ def Tile_RaggedGemmOp : Tile_KernelOp<"ragged_gemm", [AttrSizedOperandSegments, 
     } -> tensor<?x112xbf16>
     ```
     Constraints:
-    - (C1) ranks and shapes as in the table; lhs and rhs have one element type; K and N are static.
-    - (C2) bounds is `[G, 2]` and group_offset + g <= G.
+    - (C1) ranks and shapes as in the table; lhs and rhs have one element type; only the numbers of rows may be dynamic.
+    - (C2) bounds is `[G, 2]` and 0 <= group_offset <= G - g; without bounds group_offset is 0. Mode `contraction` needs bounds.
     - (C3) gather only in mode `rows` with lhs of rank 2.
     - (C4) lhs absent only in mode `contraction`.
     - (C5) there is one kind for each extra operand, shaped as the kind says; kind `slot` needs `slots`. Extras only in
       mode `rows` with lhs of rank 2.
-    - (C6) accs other than `single` only in mode `rows`; N is a multiple of the number of accumulators.
+    - (C6) accs other than `single` and layout `nk` only in mode `rows`; N is a multiple of the number of accumulators.
     - (C7) the epilogue's arguments and yielded values are as above, and its ops are elementwise on scalars.
     - (C8) outs have the product's shape, with N divided by the number of accumulators.
   }];
@@ -128,6 +128,7 @@ def Tile_RaggedGemmOp : Tile_KernelOp<"ragged_gemm", [AttrSizedOperandSegments, 
                    DefaultValuedAttr<Tile_PrecisionAttr, "::mlir::tile::Precision::Exact">:$precision);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$epilogue);
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
     (`lhs` `(` $lhs^ `:` type($lhs) `)`)? (`gather` `(` $gather^ `:` type($gather) `)`)?
     `rhs` `(` $rhs `:` type($rhs) `)` (`bounds` `(` $bounds^ `:` type($bounds) `)`)?
@@ -176,13 +177,15 @@ def Tile_RowsOp : Tile_KernelOp<"rows", [AttrSizedOperandSegments, IsolatedFromA
     } -> tensor<?x64xbf16>
     ```
     Constraints:
-    - (C1) outs have rank 1 or 2, one number of rows, and static width.
+    - (C1) at least one out; outs have rank 1 or 2, one number of rows, and a static width of at least 1; bounds is `[G, 2]`.
     - (C2) the body's arguments are as above.
     - (C3) the body yields one value for each out, of its element type and width.
+    - (C4) the body has only the ops above, on scalars and fixed vectors of rank 1; `vector.broadcast` takes a scalar.
   }];
   let arguments = (ins Variadic<Tile_AnyShaped>:$ins, Optional<Tile_I64Shaped>:$bounds, Variadic<Tile_AnyShaped>:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let hasRegionVerifier = 1;
   let assemblyFormat = [{
     (`ins` `(` $ins^ `:` type($ins) `)`)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)?
     `outs` `(` $outs `:` type($outs) `)` attr-dict-with-keyword $body (`->` type($results)^)?
@@ -213,6 +216,7 @@ def Tile_LoadOp : Tile_Op<"load", [HasParent<"RowsOp">, DeclareOpInterfaceMethod
 
     Constraints:
     - (C1) the result is a vector of the source's width and element type for rank - 1 indices, the element type for rank indices.
+    - (C2) the source is an argument of the body.
   }];
   let arguments = (ins Tile_AnyShaped:$source, Variadic<Index>:$indices);
   let results = (outs AnyType:$result);
@@ -230,12 +234,12 @@ def Tile_SelectOp : Tile_Op<"select", [Pure]> {
     Example: `%ids = tile.select %s {groups = 8 : i64, keep_groups = 4 : i64, group_top = 2 : i64} : vector<64xf32> -> vector<8xi32>`
 
     Constraints:
-    - (C1) k is at most E; groups divides E; keep_groups * E / groups is at least k; group_top is at most E / groups.
+    - (C1) k is at most E; groups divides E; keep_groups is 1 to groups and keep_groups * E / groups at least k; group_top is 1 to E / groups.
   }];
-  let arguments = (ins VectorOfRankAndType<[1], [F32]>:$scores, DefaultValuedAttr<I64Attr, "1">:$groups,
+  let arguments = (ins FixedVectorOfRankAndType<[1], [F32]>:$scores, DefaultValuedAttr<I64Attr, "1">:$groups,
                    DefaultValuedAttr<I64Attr, "1">:$keep_groups, DefaultValuedAttr<I64Attr, "1">:$group_top,
                    DefaultValuedAttr<Tile_NanOrderAttr, "::mlir::tile::NanOrder::Last">:$nan);
-  let results = (outs VectorOfRankAndType<[1], [I32]>:$ids);
+  let results = (outs FixedVectorOfRankAndType<[1], [I32]>:$ids);
   let assemblyFormat = "$scores attr-dict `:` type($scores) `->` type($ids)";
   let hasVerifier = 1;
 }
@@ -246,10 +250,14 @@ def Tile_LookupOp : Tile_Op<"lookup", [Pure]> {
     `result[j] = row[ids[j]]`; ids are within the row.
 
     Example: `%v = tile.lookup %row[%ids] : vector<64xf32>, vector<8xi32> -> vector<8xf32>`
+
+    Constraints:
+    - (C1) the result has the length of the ids and the element type of the row.
   }];
-  let arguments = (ins VectorOfAnyRankOf<[F32, I32]>:$row, VectorOfRankAndType<[1], [I32]>:$ids);
-  let results = (outs VectorOfAnyRankOf<[F32, I32]>:$result);
+  let arguments = (ins FixedVectorOfRankAndType<[1], [F32, I32]>:$row, FixedVectorOfRankAndType<[1], [I32]>:$ids);
+  let results = (outs FixedVectorOfRankAndType<[1], [F32, I32]>:$result);
   let assemblyFormat = "$row `[` $ids `]` attr-dict `:` type($row) `,` type($ids) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_FaultOp : Tile_Op<"fault", [HasParent<"RowsOp">, MemoryEffects<[MemWrite]>]> {
