@@ -10,6 +10,7 @@
 #include "moe/Dialect/Tile/IR/Tile.h"
 #include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/Tile/Transforms/Passes.h"
+#include "moe/Pipelines/Pipelines.h"
 
 using namespace mlir;
 
@@ -24,4 +25,6 @@ void moe::registerMoEPasses() {
   tile::registerTileOutlineKernelsPass();
   prog::registerProgPasses();
   moe::registerConversionPasses();
+  moe::registerPipelinesPasses();
+  moe::registerPipelines();
 }

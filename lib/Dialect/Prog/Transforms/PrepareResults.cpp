@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
 
 namespace mlir::prog {
 #define GEN_PASS_DEF_PROGPREPARERESULTSPASS
@@ -68,6 +69,10 @@ struct PrepareResults : prog::impl::ProgPrepareResultsPassBase<PrepareResults> {
     builder.setInsertionPointAfter(alloc);
     auto cast = memref::CastOp::create(builder, alloc.getLoc(), type, alloc);
     alloc.getResult().replaceAllUsesExcept(cast, cast);
+    for (Operation *user : cast->getUsers())
+      if (auto rows = dyn_cast<tile::RowsOp>(user))  // its body sees the inputs with their types
+        for (auto [argument, input] : llvm::zip(rows.getInArguments(), rows.getIns()))
+          BlockArgument(argument).setType(input.getType());
     return cast;
   }
 

@@ -1,0 +1,48 @@
+//===- Pipelines.h - the phases of the compiler -----------------------------===//
+//
+// docs/architecture.md says what each phase leaves behind.
+//
+//===----------------------------------------------------------------------===//
+#ifndef MOE_PIPELINES_PIPELINES_H
+#define MOE_PIPELINES_PIPELINES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+#include "moe/Target/CPU/CPU.h"
+
+namespace mlir::moe {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "moe/Pipelines/Passes.h.inc"
+
+/// Fusions that can be left out.
+enum class Fusion {
+  Epilogue, ///< elementwise work in a product's epilogue
+  Gather,   ///< gathered rows as a product's source
+  Weights   ///< routing weights in the product before a combine
+};
+
+struct PipelineOptions {
+  SmallVector<Fusion> disabledFusions;
+};
+
+/// `moe`: imports StableHLO, checks what is known of ragged values, canonicalises.
+void buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options);
+/// `tile`: structured ops on tensors, fused.
+void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options);
+/// `bufferized`: the same ops on memrefs.
+void buildBufferizePipeline(OpPassManager &pm);
+/// `prog`: kernels in module @kernels and host programs with a planned arena.
+void buildProgPipeline(OpPassManager &pm);
+/// `kernels`: module @kernels (the pass manager's module) in the LLVM dialect.
+void buildKernelsPipeline(OpPassManager &pm, const CPULevel &level);
+
+/// Registers, for moe-opt: moe-to-moe-pipeline, moe-to-tile-pipeline, moe-to-bufferized-pipeline and
+/// moe-to-prog-pipeline, each from the input to the end of that phase.
+void registerPipelines();
+
+} // namespace mlir::moe
+
+#endif

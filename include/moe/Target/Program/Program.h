@@ -1,0 +1,48 @@
+//===- Program.h - from the prog dialect to a .moe file and back -----------===//
+#ifndef MOE_TARGET_PROGRAM_PROGRAM_H
+#define MOE_TARGET_PROGRAM_PROGRAM_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace mlir::moe {
+
+/// What the kernels of a file were compiled for.
+struct ProgramTarget {
+  std::string kind; ///< "cpu"
+  std::string arch; ///< for the cpu, a level: "x86-64-v3"
+};
+
+/// The bytes of the .moe file with every prog.program of the module as an entry, in order, and the shared object of the
+/// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error was
+/// emitted at the op that cannot be in a file.
+FailureOr<SmallVector<char, 0>> translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target);
+
+/// A kernel as the file names it.
+struct ProgramKernel {
+  std::string name;
+  unsigned numArgs, numScalars;
+};
+
+/// A .moe file as MLIR.
+struct ReadProgram {
+  OwningOpRef<ModuleOp> module; ///< the programs, and module @kernels with declarations of what they launch
+  ProgramTarget target;
+  std::string producer; ///< the compiler that wrote it
+  SmallVector<ProgramKernel> kernels;
+  ArrayRef<char> object; ///< in the bytes that were read
+};
+
+/// Reads a .moe file after the runtime's loader has checked it. `name` is the file's, for diagnostics. The bytes must outlive
+/// the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith and func.
+FailureOr<ReadProgram> readProgram(ArrayRef<char> bytes, StringRef name, MLIRContext *context);
+
+} // namespace mlir::moe
+
+#endif

@@ -1,0 +1,89 @@
+//===- Pipelines.cpp - the phases of the compiler ---------------------------===//
+
+#include "moe/Pipelines/Pipelines.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "moe/Conversion/Passes.h"
+#include "moe/Dialect/Prog/Transforms/Passes.h"
+#include "moe/Dialect/Tile/Transforms/Passes.h"
+
+using namespace mlir;
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addPass(createConvertStablehloToMoEPass());
+  pm.addPass(createMoEPrepareInputPass());
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  addCleanup(pm);
+}
+
+void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createConvertMoEToTilePass());
+  addCleanup(pm);
+}
+
+void moe::buildBufferizePipeline(OpPassManager &pm) {
+  pm.addPass(createMoEBufferizePass());
+  addCleanup(pm);
+  pm.addPass(prog::createProgPrepareResultsPass());
+}
+
+void moe::buildProgPipeline(OpPassManager &pm) {
+  pm.addPass(tile::createTileOutlineKernelsPass());
+  pm.addPass(createConvertToProgPass());
+  pm.addNestedPass<prog::ProgramOp>(prog::createProgPlanArenaPass());
+  pm.addNestedPass<prog::ProgramOp>(createCanonicalizerPass());
+}
+
+void moe::buildKernelsPipeline(OpPassManager &pm, const CPULevel &level) {
+  ConvertTileToCPUPassOptions options;
+  options.lanes = level.lanes();
+  options.registers = level.registers;
+  pm.addPass(createConvertTileToCPUPass(options));
+  pm.addPass(createConvertKernelsToLLVMPass());
+}
+
+namespace {
+
+struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
+  ListOption<moe::Fusion> disabledFusions{
+      *this, "disable-fusion", llvm::cl::desc("fusions to leave out"),
+      llvm::cl::values(clEnumValN(moe::Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
+                       clEnumValN(moe::Fusion::Gather, "gather", "gathered rows as a product's source"),
+                       clEnumValN(moe::Fusion::Weights, "weights", "routing weights in the product before a combine"))};
+
+  moe::PipelineOptions get() const {
+    moe::PipelineOptions options;
+    options.disabledFusions.assign(disabledFusions.begin(), disabledFusions.end());
+    return options;
+  }
+};
+
+} // namespace
+
+void moe::registerPipelines() {
+  static const std::pair<StringRef, StringRef> phases[] = {
+      {"moe-to-moe-pipeline", "imported, checked and canonicalised"},
+      {"moe-to-tile-pipeline", "structured ops on tensors, fused"},
+      {"moe-to-bufferized-pipeline", "structured ops on memrefs"},
+      {"moe-to-prog-pipeline", "kernels in module @kernels and host programs"},
+  };
+  for (auto [i, phase] : llvm::enumerate(phases))
+    PassPipelineRegistration<CommandLineOptions>(phase.first, phase.second,
+                                                 [last = i](OpPassManager &pm, const CommandLineOptions &options) {
+                                                   buildMoEPipeline(pm, options.get());
+                                                   if (last >= 1)
+                                                     buildTilePipeline(pm, options.get());
+                                                   if (last >= 2)
+                                                     buildBufferizePipeline(pm);
+                                                   if (last >= 3)
+                                                     buildProgPipeline(pm);
+                                                 });
+}
