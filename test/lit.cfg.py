@@ -16,6 +16,7 @@ config.name = "MoE"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test", ".py"]
 config.excludes = [
+    "jax",  # data
     "Inputs",
     "Unit",
     "Install",

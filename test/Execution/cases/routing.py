@@ -132,7 +132,7 @@ def case_19_the_bias_of_an_expert_is_weighted_too() -> None:
       %p = moe.plan %ids : tensor<1x2xi32> -> {kind}
       %g = moe.gather %x, %p : tensor<1x4xf32>, {kind} -> tensor<2x4xf32, #moe.ragged<groups = 2>>
       %y = moe.ragged_matmul %g, %w plan %p bias %b : tensor<2x4xf32, #moe.ragged<groups = 2>>, tensor<2x4x8xf32>,
-        {kind}, bias tensor<2x8xf32> -> tensor<2x8xf32, #moe.ragged<groups = 2>>
+        {kind}, tensor<2x8xf32> -> tensor<2x8xf32, #moe.ragged<groups = 2>>
       %o = moe.combine %y, %p weights %weights : tensor<2x8xf32, #moe.ragged<groups = 2>>, {kind}, tensor<1x2xf32>
         -> tensor<1x8xf32>
       return %o : tensor<1x8xf32>

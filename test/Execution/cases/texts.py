@@ -47,7 +47,7 @@ def forward(
     attributes = [f"layout = #moe.weights<{layout}>"] + ([f"group_offset = {offset}"] if offset is not None else [])
     return f"""func.func @{name}(%x: {x}, %w: {w}, %sizes: {tensor([groups], sizes)}{f", %b: {b}" if bias else ""}) -> {y} {{
 {plan(groups, m, sizes, "%x", x)}  %y = moe.ragged_matmul %x, %w plan %p{" bias %b" if bias else ""} {{{", ".join(attributes)}}}
-      : {x}, {w}, {plan_type(groups, m)}{f", bias {b}" if bias else ""} -> {y}
+      : {x}, {w}, {plan_type(groups, m)}{f", {b}" if bias else ""} -> {y}
   return %y : {y}
 }}
 """
@@ -63,7 +63,7 @@ def wgrad(
     sizes = tensor([groups], i32)
     return f"""func.func @{name}(%x: {x}, %dy: {dy}, %sizes: {sizes}{f", %acc: {dw}" if accumulate else ""}) -> {dw} {{
 {plan(groups, m, i32, "%x", x)}  %dw = moe.ragged_matmul %x, %dy plan %p{" acc %acc" if accumulate else ""} {{mode = #moe.mode<contraction>}}
-      : {x}, {dy}, {plan_type(groups, m)}{f", acc {dw}" if accumulate else ""} -> {dw}
+      : {x}, {dy}, {plan_type(groups, m)}{f", {dw}" if accumulate else ""} -> {dw}
   return %dw : {dw}
 }}
 """
@@ -223,10 +223,10 @@ def layer(
   %p = moe.plan %ids : {ids} -> {kind}
   %g = moe.gather %x, %p : {x}, {kind} -> {g}
   %y1 = moe.ragged_matmul %g, %w1 plan %p{" bias %b1" if bias else ""} {options}
-      : {g}, {w1}, {kind}{f", bias {b1}" if bias else ""} -> {y1}
+      : {g}, {w1}, {kind}{f", {b1}" if bias else ""} -> {y1}
   %a = moe.gated_activation %y1 {{{activation}}} : {y1} -> {a}
   %y2 = moe.ragged_matmul %a, %w2 plan %p{" bias %b2" if bias else ""} {options}
-      : {a}, {w2}, {kind}{f", bias {b2}" if bias else ""} -> {y2}
+      : {a}, {w2}, {kind}{f", {b2}" if bias else ""} -> {y2}
   %o = moe.combine %y2, %p weights %w : {y2}, {kind}, {weights} -> {x}
   return %ids, %w, %o : {ids}, {weights}, {x}
 }}

@@ -25,26 +25,26 @@ class MoE_TensorOp<string opMnemonic, list<Trait> traits = []>
   }];
 }
 
-def MoE_Float : AnyTypeOf<[F32, BF16, F16]>;
+def MoE_Float : AnyTypeOf<[F32, BF16, F16], "f32, bf16 or f16">;
 def MoE_IsPlain : CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding()">;
 def MoE_IsRagged : CPred<"::llvm::isa_and_nonnull<::mlir::moe::RaggedAttr>(::llvm::cast<::mlir::RankedTensorType>($_self).getEncoding())">;
 
+// The element types are appended to these summaries in diagnostics.
 class MoE_Plain<list<Type> elements, list<int> ranks, string what>
-    : RankedTensorOf<elements, [HasAnyRankOfPred<ranks>, MoE_IsPlain], what # " without an encoding">;
-def MoE_Matrix : MoE_Plain<[MoE_Float], [2], "rank-2 tensor of f32, bf16 or f16">;
-def MoE_Vector : MoE_Plain<[MoE_Float], [1], "rank-1 tensor of f32, bf16 or f16">;
-def MoE_F32Matrix : MoE_Plain<[F32], [2], "rank-2 tensor of f32">;
-def MoE_Ids : MoE_Plain<[I32], [2], "rank-2 tensor of i32">;
-def MoE_Sizes : MoE_Plain<[I32, I64], [1], "rank-1 tensor of i32 or i64">;
-def MoE_ScaleTensor : MoE_Plain<[F32], [1, 2, 3], "rank-1 to rank-3 tensor of f32">;
-def MoE_PlanTensor : MoE_Plain<[I32, I64], [1, 2], "rank-1 or rank-2 tensor of i32 or i64">;
-def MoE_RaggedMatrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>, MoE_IsRagged],
-    "rank-2 tensor of f32, bf16 or f16 with a ragged encoding">;
+    : RankedTensorOf<elements, [HasAnyRankOfPred<ranks>, MoE_IsPlain], "plain " # what # " tensor">;
+def MoE_Matrix : MoE_Plain<[MoE_Float], [2], "rank-2">;
+def MoE_Vector : MoE_Plain<[MoE_Float], [1], "rank-1">;
+def MoE_F32Matrix : MoE_Plain<[F32], [2], "rank-2">;
+def MoE_Ids : MoE_Plain<[I32], [2], "rank-2">;
+def MoE_Sizes : MoE_Plain<[I32, I64], [1], "rank-1">;
+def MoE_ScaleTensor : MoE_Plain<[F32], [1, 2, 3], "rank-1 to rank-3">;
+def MoE_PlanTensor : MoE_Plain<[I32, I64], [1, 2], "rank-1 or rank-2">;
+def MoE_FloatTensor : MoE_Plain<[MoE_Float], [2, 3], "rank-2 or rank-3">;
+def MoE_RaggedMatrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>, MoE_IsRagged], "ragged rank-2 tensor">;
 def MoE_AnyMatrix : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2]>, Or<[MoE_IsPlain, MoE_IsRagged]>],
-    "rank-2 tensor of f32, bf16 or f16, plain or with a ragged encoding">;
+    "plain or ragged rank-2 tensor">;
 def MoE_AnyTensor : RankedTensorOf<[MoE_Float], [HasAnyRankOfPred<[2, 3]>, Or<[MoE_IsPlain, MoE_IsRagged]>],
-    "rank-2 or rank-3 tensor of f32, bf16 or f16, plain or with a ragged encoding">;
-def MoE_FloatTensor : MoE_Plain<[MoE_Float], [2, 3], "rank-2 or rank-3 tensor of f32, bf16 or f16">;
+    "plain or ragged rank-2 or rank-3 tensor">;
 
 //===----------------------------------------------------------------------===//
 // Router
