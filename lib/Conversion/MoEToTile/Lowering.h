@@ -94,6 +94,8 @@ private:
 /// Emits an error unless the operand's dimensions from `first` on are static and at least 1: widths of rows are part
 /// of a kernel's code.
 LogicalResult checkStatic(Operation *op, StringRef name, Type type, int64_t first);
+/// The same for one dimension.
+LogicalResult checkStaticDim(Operation *op, StringRef name, Type type, int64_t dim);
 
 // Router.cpp
 LogicalResult lower(LogitsOp op, Lowering &lowering);

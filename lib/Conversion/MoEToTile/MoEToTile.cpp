@@ -24,16 +24,19 @@ static bool isRagged(Type type) {
 
 Type to_tile::getPlainType(Type type) { return isRagged(type) ? cast<RankedTensorType>(type).dropEncoding() : type; }
 
+LogicalResult to_tile::checkStaticDim(Operation *op, StringRef name, Type type, int64_t dim) {
+  int64_t size = cast<ShapedType>(type).getDimSize(dim);
+  if (size > 0)
+    return success();
+  return op->emitOpError() << name << " has type " << type << ", whose dimension " << dim << " is "
+                           << (ShapedType::isDynamic(size) ? "dynamic; a kernel needs it static"
+                                                           : "0; a kernel needs it to be at least 1");
+}
+
 LogicalResult to_tile::checkStatic(Operation *op, StringRef name, Type type, int64_t first) {
-  auto shaped = cast<ShapedType>(type);
-  for (int64_t dim = first; dim < shaped.getRank(); ++dim) {
-    if (shaped.isDynamicDim(dim))
-      return op->emitOpError() << name << " has type " << type << ", whose dimension " << dim
-                               << " is dynamic; a kernel needs it static";
-    if (shaped.getDimSize(dim) == 0)
-      return op->emitOpError() << name << " has type " << type << ", whose dimension " << dim
-                               << " is 0; a kernel needs it to be at least 1";
-  }
+  for (int64_t dim = first, rank = cast<ShapedType>(type).getRank(); dim < rank; ++dim)
+    if (failed(checkStaticDim(op, name, type, dim)))
+      return failure();
   return success();
 }
 

@@ -90,10 +90,11 @@ LogicalResult to_tile::lower(RaggedMatmulOp op, Lowering &lowering) {
   if (op.getLhsScale() || op.getRhsScale())
     return op.emitOpError() << "is not lowered to this target yet: " << (op.getLhsScale() ? "lhs_scale" : "rhs_scale");
   bool contraction = op.getMode() == RaggedMode::Contraction;
+  bool batch = op.getMode() == RaggedMode::Batch;
   // Rows are counted on the device; everything else is part of the kernel.
-  int64_t lhsFirst = op.getMode() == RaggedMode::Batch ? 2 : 1;
-  if (failed(checkStatic(op, "lhs", op.getLhs().getType(), lhsFirst)) ||
-      failed(checkStatic(op, "rhs", op.getRhs().getType(), contraction ? 1 : 0)))
+  if (failed(checkStatic(op, "lhs", op.getLhs().getType(), batch ? 2 : 1)) ||
+      failed(checkStatic(op, "rhs", op.getRhs().getType(), contraction ? 1 : 0)) ||
+      (batch && failed(checkStaticDim(op, "lhs", op.getLhs().getType(), 0))))
     return failure();
 
   auto type = cast<RankedTensorType>(getPlainType(op.getType()));
@@ -106,7 +107,7 @@ LogicalResult to_tile::lower(RaggedMatmulOp op, Lowering &lowering) {
     return success();
   }
   SmallVector<OpFoldResult> sizes{lowering.getDim(op.getLhs(), 0)};
-  if (op.getMode() == RaggedMode::Batch)
+  if (batch)
     sizes.push_back(lowering.getDim(op.getLhs(), 1));
   lowering.replace(op, lowerRows(op, lowering, lowering.createEmpty(type, sizes)));
   return success();
