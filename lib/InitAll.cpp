@@ -22,7 +22,7 @@ void moe::registerMoEDialects(DialectRegistry &registry) {
 }
 
 void moe::registerMoEPasses() {
-  tile::registerTileOutlineKernelsPass();
+  tile::registerTilePasses();
   prog::registerProgPasses();
   moe::registerConversionPasses();
   moe::registerPipelinesPasses();
