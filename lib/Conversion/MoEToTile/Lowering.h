@@ -78,8 +78,9 @@ public:
   void erase(Operation *op) { lowered.push_back(op); }
 
   /// A tile.rows over the rows of `types` (plain, of rank 1 or 2), each with `rows` rows; `body` fills it and yields.
-  ValueRange createRows(ValueRange ins, Value bounds, ArrayRef<RankedTensorType> types, OpFoldResult rows,
-                        llvm::function_ref<void(RowBody &)> body);
+  /// Where rows have no columns there is nothing to compute, and no kernel.
+  SmallVector<Value> createRows(ValueRange ins, Value bounds, ArrayRef<RankedTensorType> types, OpFoldResult rows,
+                                llvm::function_ref<void(RowBody &)> body);
 
 private:
   LogicalResult lowerOp(Operation *op);
@@ -91,8 +92,8 @@ private:
   llvm::SmallVector<Operation *> lowered;
 };
 
-/// Emits an error unless the operand's dimensions from `first` on are static and at least 1: widths of rows are part
-/// of a kernel's code.
+/// Emits an error unless the operand's dimensions from `first` on are static: widths of rows are part of a kernel's
+/// code.
 LogicalResult checkStatic(Operation *op, StringRef name, Type type, int64_t first);
 /// The same for one dimension.
 LogicalResult checkStaticDim(Operation *op, StringRef name, Type type, int64_t dim);

@@ -25,12 +25,10 @@ static bool isRagged(Type type) {
 Type to_tile::getPlainType(Type type) { return isRagged(type) ? cast<RankedTensorType>(type).dropEncoding() : type; }
 
 LogicalResult to_tile::checkStaticDim(Operation *op, StringRef name, Type type, int64_t dim) {
-  int64_t size = cast<ShapedType>(type).getDimSize(dim);
-  if (size > 0)
+  if (!cast<ShapedType>(type).isDynamicDim(dim))
     return success();
-  return op->emitOpError() << name << " has type " << type << ", whose dimension " << dim << " is "
-                           << (ShapedType::isDynamic(size) ? "dynamic; a kernel needs it static"
-                                                           : "0; a kernel needs it to be at least 1");
+  return op->emitOpError() << name << " has type " << type << ", whose dimension " << dim
+                           << " is dynamic; a kernel needs it static";
 }
 
 LogicalResult to_tile::checkStatic(Operation *op, StringRef name, Type type, int64_t first) {
@@ -123,11 +121,13 @@ FailureOr<Value> Lowering::getBounds(Operation *op) {
 // Bodies of tile.rows
 //===----------------------------------------------------------------------===//
 
-ValueRange Lowering::createRows(ValueRange ins, Value bounds, ArrayRef<RankedTensorType> types, OpFoldResult rows,
-                                llvm::function_ref<void(RowBody &)> body) {
+SmallVector<Value> Lowering::createRows(ValueRange ins, Value bounds, ArrayRef<RankedTensorType> types,
+                                        OpFoldResult rows, llvm::function_ref<void(RowBody &)> body) {
   SmallVector<Value> outs;
   for (RankedTensorType type : types)
     outs.push_back(createEmpty(type, rows));
+  if (llvm::all_of(types, [](RankedTensorType type) { return type.getRank() == 2 && type.getDimSize(1) == 0; }))
+    return outs;
   auto op = tile::RowsOp::create(b, ValueRange(outs).getTypes(), ins, bounds, outs);
   SmallVector<Type> arguments(bounds ? 2 : 1, b.getIndexType());
   llvm::append_range(arguments, ins.getTypes());
@@ -135,7 +135,7 @@ ValueRange Lowering::createRows(ValueRange ins, Value bounds, ArrayRef<RankedTen
   b.createBlock(&op.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), b.getLoc()));
   RowBody rowBody(b, op);
   body(rowBody);
-  return op.getResults();
+  return llvm::to_vector_of<Value>(op.getResults());
 }
 
 RowBody::RowBody(ImplicitLocOpBuilder &b, tile::RowsOp op)

@@ -109,7 +109,7 @@ LogicalResult to_tile::lower(ScoresOp op, Lowering &lowering) {
   auto type = cast<RankedTensorType>(op.getType());
   if (failed(checkStatic(op, "logits", type, 1)))
     return failure();
-  ValueRange results =
+  SmallVector<Value> results =
       lowering.createRows(op.getLogits(), Value(), type, lowering.getDim(op.getLogits(), 0), [&](RowBody &body) {
         Value row = body.load(0, body.row);
         if (op.getNan() == NanPolicy::Last)
@@ -134,7 +134,7 @@ LogicalResult to_tile::lower(SelectOp op, Lowering &lowering) {
   if (op.getBias())
     ins.push_back(op.getBias());
   bool last = op.getNan() == NanPolicy::Last;
-  ValueRange results =
+  SmallVector<Value> results =
       lowering.createRows(ins, Value(), {idsType, valuesType}, lowering.getDim(op.getScores(), 0), [&](RowBody &body) {
         ImplicitLocOpBuilder &b = body.b;
         Value scores = body.load(0, body.row);
@@ -173,7 +173,7 @@ LogicalResult to_tile::lower(NormalizeOp op, Lowering &lowering) {
   auto type = cast<RankedTensorType>(op.getType());
   if (failed(checkStatic(op, "values", type, 1)))
     return failure();
-  ValueRange results =
+  SmallVector<Value> results =
       lowering.createRows(op.getValues(), Value(), type, lowering.getDim(op.getValues(), 0), [&](RowBody &body) {
         ImplicitLocOpBuilder &b = body.b;
         Value row = body.load(0, body.row);

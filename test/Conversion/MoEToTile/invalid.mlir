@@ -39,14 +39,6 @@ func.func @dynamic_width(%l: tensor<4x?xf32>) -> tensor<4x?xf32> {
 
 // -----
 
-func.func @no_width(%l: tensor<4x0xf32>) -> tensor<4x0xf32> {
-  // expected-error @below {{logits has type 'tensor<4x0xf32>', whose dimension 1 is 0; a kernel needs it to be at least 1}}
-  %s = moe.scores %l : tensor<4x0xf32>
-  return %s : tensor<4x0xf32>
-}
-
-// -----
-
 // expected-error @below {{takes or returns a plan; a plan cannot cross a function boundary}}
 func.func private @plan(!moe.plan<groups = 2>)
 

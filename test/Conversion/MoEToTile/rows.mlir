@@ -104,3 +104,13 @@ func.func @relu(%h: tensor<2x8xf32>) -> tensor<2x4xf32> {
   %a = moe.gated_activation %h {function = #moe.gate<relu>} : tensor<2x8xf32> -> tensor<2x4xf32>
   return %a : tensor<2x4xf32>
 }
+
+// Rows without columns need no kernel.
+// CHECK-LABEL: func @no_columns
+func.func @no_columns(%h: tensor<?x0xf32>) -> tensor<?x0xf32> {
+  // CHECK: %[[E:.*]] = tensor.empty
+  // CHECK-NOT: tile.rows
+  // CHECK: return %[[E]]
+  %a = moe.gated_activation %h : tensor<?x0xf32> -> tensor<?x0xf32>
+  return %a : tensor<?x0xf32>
+}
