@@ -12,9 +12,9 @@
 //
 // args[i] points to argument i: for a tensor of rank r the descriptor MLIR's C interface uses,
 //   { T *allocated; T *aligned; int64_t offset; int64_t sizes[r]; int64_t strides[r]; }   (strides in elements)
-// and after the tensors one int64_t for each scalar.
+// and after the tensors args[i] points to one int64_t for each scalar.
 //
-// A task may use up to kTaskStackBytes of stack.
+// A task may use up to MOERT_CPU_TASK_STACK_BYTES of stack, and finds the default floating-point environment.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MOERT_CPU_KERNELABI_H

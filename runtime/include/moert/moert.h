@@ -149,7 +149,8 @@ MOE_API void moe_session_release(moe_session *session);
 /* Runs an entry. Neither allocates nor synchronises on the device; on the cpu target it returns when the
  * outputs are written. workspace: as moe_workspace_query says, not shared with another enqueue in flight.
  * comm and stream: NULL on the cpu target. Enqueues of one session may run concurrently. On error nothing
- * has been written. An output must not overlap an input or another output, unless the program says `alias`. */
+ * has been written. An output must not overlap an input or another output; if the program
+ * says `alias`, it may be that input: the same address, shape and strides. */
 MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_buffer *inputs, size_t num_inputs,
                                 const moe_buffer *outputs, size_t num_outputs, void *workspace, size_t workspace_bytes,
                                 moe_comm *comm, void *stream);

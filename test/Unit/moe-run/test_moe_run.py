@@ -1,0 +1,247 @@
+"""moe-run against NumPy, run by ctest: test_moe_run.py <moe-run> <the test program>.
+
+The program is written by test/Unit/runtime/WriteTestProgram.cpp.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import ml_dtypes
+    import numpy as np
+except ImportError as missing:
+    print(f"not run: {missing}")
+    sys.exit(77)
+
+MOE_RUN, PROGRAM = sys.argv[1:3]
+SEED = int(os.environ.get("MOE_TEST_SEED", random.SystemRandom().getrandbits(32)))
+TYPES = ["float32", "float32", "float32", "int32", "int64", "int8", "uint8", "bool"]
+
+
+class MoeRun(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.random = np.random.default_rng(SEED)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def save(self, name, **arrays):
+        np.savez(self.path(name), **arrays)
+        return self.path(name)
+
+    def run_tool(self, *options, program=PROGRAM):
+        return subprocess.run([MOE_RUN, program, *options], capture_output=True, text=True, timeout=60)
+
+    def good(self, *options, **keywords):
+        result = self.run_tool(*options, **keywords)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def bad(self, text, *options, **keywords):
+        result = self.run_tool(*options, **keywords)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn(text, result.stdout + result.stderr)
+
+    def pair(self, shape=(5, 3)):
+        return (self.random.standard_normal(shape, dtype=np.float32) for _ in range(2))
+
+    def test_names_and_numbers(self):
+        a, b = self.pair()
+        out = self.path("out.npz")
+        np.save(self.path("b.npy"), b)
+        for inputs in (
+            ["--input", self.save("named.npz", a=a, b=b)],
+            ["--input", self.save("numbered.npz", in0=a, in1=b, out0=a)],
+            ["--input", self.save("a.npz", a=a), "--input", "b=" + self.path("b.npy")],
+            ["--input", self.save("columns.npz", a=np.asfortranarray(a), b=np.asfortranarray(b))],
+        ):
+            self.good("--entry", "add", *inputs, "--output", out, "--threads", "2")
+            with np.load(out) as found:
+                self.assertEqual(sorted(found), ["doubled", "sum"])
+                np.testing.assert_array_equal(found["sum"], a + b)
+                np.testing.assert_array_equal(found["doubled"], a + b + a)
+
+    def test_shapes(self):
+        for shape in ((1, 1), (0, 4), (3, 0), (200, 1000)):
+            a, b = self.pair(shape)
+            self.good("--entry", "add", "--input", self.save("in.npz", a=a, b=b), "--output", self.path("out.npz"))
+            with np.load(self.path("out.npz")) as found:
+                np.testing.assert_array_equal(found["sum"], a + b)
+
+    def types(self, count=2000):
+        bits = self.random.integers(0, 2**32, count, dtype=np.uint32)
+        floats = bits.view(np.float32).copy()
+        special = [0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 65504.0, 65519.9, 65520.0, 1e-8, 5.96e-8, 2.98e-8, 3e38]
+        floats[: len(special)] = special
+        floats[len(special) : count // 2] = self.random.standard_normal(count // 2 - len(special)) * 100
+        arrays = [floats, floats, floats]
+        for name in TYPES[3:]:
+            arrays.append(bits.astype(np.int64).astype(name) if name != "bool" else bits % 2 == 1)
+        return {f"in{i}": array for i, array in enumerate(arrays)}
+
+    def test_types(self):
+        arrays = self.types()
+        self.good("--entry", "types", "--input", self.save("in.npz", **arrays), "--output", self.path("out.npz"))
+        with np.load(self.path("out.npz")) as found, np.errstate(over="ignore", invalid="ignore"):
+            expected = list(arrays.values())
+            expected[1] = expected[1].astype(ml_dtypes.bfloat16).astype(np.float32)
+            expected[2] = expected[2].astype(np.float16)
+            for i, array in enumerate(expected):
+                self.assertEqual(found[f"out{i}"].dtype, array.dtype)
+                np.testing.assert_array_equal(found[f"out{i}"], array)
+        arrays["in2"] = expected[2]
+        self.good("--entry", "types", "--input", self.save("half.npz", **arrays))
+
+    def test_refused_types(self):
+        arrays = self.types(50)
+        for i, dtype, takes in (
+            (0, "float64", "f32"),
+            (3, "int64", "i32"),
+            (4, "int32", "i64"),
+            (7, "uint8", "i1"),
+            (1, "float16", "bf16"),
+            (5, "uint8", "i8"),
+        ):
+            changed = dict(arrays)
+            changed[f"in{i}"] = np.ones(50, dtype)
+            kind = np.dtype(dtype).str[1:]
+            self.bad(
+                f"input {i} 'in{i}' has element type {kind}, but the program takes {takes}",
+                "--entry",
+                "types",
+                "--input",
+                self.save("in.npz", **changed),
+            )
+
+    def test_bad_inputs(self):
+        a, b = self.pair()
+        add = ("--entry", "add", "--input")
+        self.bad("no array 'b' or 'in1' was given for input 1", *add, self.save("in.npz", a=a))
+        self.bad("input 1 'b': dimension 0 is 4, but must be 5", *add, self.save("in.npz", a=a, b=b[:4]))
+        self.bad("input 1 'b' has rank 1, but must have rank 2", *add, self.save("in.npz", a=a, b=b[0]))
+        self.bad("is neither a .npz file nor name=file.npy", *add, "in.txt")
+        self.bad("No such file", *add, self.path("absent.npz"))
+        self.bad("No such file", *add, "a=" + self.path("absent.npy"))
+        self.bad("choose one with --entry: 'add' 'types' 'faults'", "--input", self.save("in.npz", a=a, b=b))
+        self.bad("the program has no entry 'ad'", "--entry", "ad", "--input", self.save("in.npz", a=a, b=b))
+        self.bad("--inptu", *add, self.save("in.npz", a=a, b=b), "--inptu", "x")
+        self.bad("'b.npy' of", *add, self.save("in.npz", a=a, b=b.astype(">f4")))
+        self.bad("cannot write", *add, self.save("in.npz", a=a, b=b), "--output", "/absent/out.npz")
+        self.bad("not a .moe file", *add, self.save("in.npz", a=a, b=b), program=__file__)
+
+    def test_damaged_files(self):
+        a, b = self.pair()
+        damage = random.Random(SEED)
+        np.save(self.path("a.npy"), a)
+        self.save("in.npz", a=a, b=b)
+        for name, option in (("a.npy", "a="), ("in.npz", "")):
+            with open(self.path(name), "rb") as stream:
+                whole = stream.read()
+            for i in range(40):
+                data = bytearray(whole)
+                if i % 2:
+                    data = data[: damage.randrange(len(data))]
+                else:
+                    for _ in range(3):
+                        data[damage.randrange(len(data))] = damage.randrange(256)
+                with open(self.path("damaged" + name), "wb") as stream:
+                    stream.write(data)
+                result = self.run_tool(
+                    "--entry", "add", "--input", self.path("in.npz"), "--input", option + self.path("damaged" + name)
+                )
+                self.assertIn(result.returncode, (0, 1), result.stderr)
+                self.assertNotIn("Sanitizer", result.stderr)
+
+    def check_add(self, change, *options):
+        a, b = self.pair()
+        expected = {"sum": a + b, "doubled": a + b + a}
+        change(expected)
+        return (
+            "--entry",
+            "add",
+            "--input",
+            self.save("in.npz", a=a, b=b),
+            "--check",
+            self.save("expected.npz", **expected),
+            *options,
+        )
+
+    def test_check(self):
+        def raise_one(by):
+            def change(expected):
+                largest = np.argmax(np.abs(expected["sum"]))
+                self.place = list(np.unravel_index((largest + 1) % 15, (5, 3)))
+                expected["sum"][tuple(self.place)] += by * np.abs(expected["sum"]).max()
+
+            return change
+
+        output = self.good(*self.check_add(lambda expected: None))
+        self.assertIn("check out0 'sum' [5,3]: largest error 0 of", output)
+        self.assertIn("check out1 'doubled' [5,3]", output)
+        self.good(*self.check_add(raise_one(0.9e-5)))
+        options = self.check_add(raise_one(1.2e-5))
+        self.bad(f"1 of 15 elements are off; first at [{self.place[0]},{self.place[1]}]", *options)
+        self.good(*self.check_add(raise_one(1.2e-5), "--rtol-of-max", "2e-5"))
+        self.good(*self.check_add(raise_one(1e-3), "--atol", "0.1"))
+        self.bad("FAILED", *self.check_add(raise_one(1e-3), "--atol", "1e-6", "--rtol", "1e-7"))
+        self.bad("excludes", *self.check_add(raise_one(0), "--atol", "1", "--rtol-of-max", "1"))
+        self.bad("requires --check", "--entry", "add", "--atol", "1")
+
+    def test_check_of_nonfinite_and_shape(self):
+        def put(value):
+            def change(expected):
+                expected["doubled"][2, 1] = value
+
+            return change
+
+        for value in (np.nan, np.inf, -np.inf):
+            self.bad("first at [2,1]", *self.check_add(put(value), "--rtol-of-max", "1e30"))
+        self.bad("has no array 'doubled' or 'out1'", *self.check_add(lambda expected: expected.pop("doubled")))
+        self.bad(
+            "shape [5,3], expected [4,3]: FAILED",
+            *self.check_add(lambda expected: expected.update(sum=expected["sum"][:4])),
+        )
+        self.bad(
+            "element type f4, expected i4",
+            *self.check_add(lambda expected: expected.update(sum=expected["sum"].astype(np.int32))),
+        )
+        a = np.array([[np.nan, np.inf, -np.inf]], np.float32)
+        self.good(
+            "--entry",
+            "add",
+            "--input",
+            self.save("in.npz", a=a, b=a),
+            "--check",
+            self.save("out.npz", sum=a, doubled=a),
+        )
+
+    def test_check_of_integers_is_exact(self):
+        arrays = self.types(64)
+        expected = {f"out{i}": array for i, array in enumerate(arrays.values())}
+        expected["out4"] = expected["out4"].copy()
+        expected["out4"][17] += 1
+        options = ("--rtol-of-max", "1", "--entry", "types", "--input", self.save("in.npz", **arrays))
+        self.bad("first at [17]", "--check", self.save("expected.npz", **expected), *options)
+
+    def test_faults_are_named(self):
+        ids = np.array([0, 7, 8, -1, 99], np.int32)
+        output = self.good("--entry", "faults", "--input", self.save("in.npz", ids=ids))
+        self.assertEqual(output, "fault BAD_ID: 2 times, first at row 2: value 8, limit 8\n")
+
+    def test_bench(self):
+        a, b = self.pair()
+        output = self.good(
+            "--entry", "add", "--input", self.save("in.npz", a=a, b=b), "--bench", "--repeat", "5", "--threads", "2"
+        )
+        self.assertRegex(output, r"^time: median [0-9.]+ ms, min [0-9.]+, max [0-9.]+ of 5 runs with 2 threads\n$")
+
+
+if __name__ == "__main__":
+    print(f"MOE_TEST_SEED={SEED}")
+    unittest.main(argv=sys.argv[:1])
