@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 
 using namespace moert;
@@ -25,7 +25,7 @@ static moe_status *findEntry(const moe_program *program, uint32_t number, const 
 
 static moe_status *describeArgument(const moe_program *program, uint32_t number, const char *what,
                                     std::vector<Argument> Entry::*list, uint32_t i, moe_argument_info *info) {
-  const Entry *entry;
+  const Entry *entry = nullptr;
   MOERT_TRY(findEntry(program, number, entry));
   REQUIRE_ARGUMENT(info);
   const std::vector<Argument> &arguments = entry->*list;
@@ -56,16 +56,17 @@ moe_status *moe_program_load_file(const char *path, moe_program **program) {
   return guarded("moe_program_load_file", [&]() -> moe_status * {
     REQUIRE_ARGUMENT(path);
     REQUIRE_ARGUMENT(program);
-    std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::fopen(path, "rbe"), std::fclose);
+    std::ifstream file(path, std::ios::binary);
     if (!file)
       return MOERT_ERROR(MOE_SYSTEM, "cannot open '%s': %s", path, std::strerror(errno));
     std::vector<uint8_t> bytes;
     size_t n = 0;
-    do {
+    while (file) {
       bytes.resize(std::max<size_t>(1 << 16, n * 2));
-      n += std::fread(bytes.data() + n, 1, bytes.size() - n, file.get());
-    } while (n == bytes.size());
-    if (std::ferror(file.get()))
+      file.read(reinterpret_cast<char *>(bytes.data() + n), std::streamsize(bytes.size() - n));
+      n += size_t(file.gcount());
+    }
+    if (file.bad())
       return MOERT_ERROR(MOE_SYSTEM, "cannot read '%s': %s", path, std::strerror(errno));
     std::unique_ptr<moe_program> result;
     if (moe_status *status = loadProgram(bytes.data(), n, result))
@@ -90,7 +91,7 @@ const char *moe_program_arch(const moe_program *program) { return program ? prog
 
 moe_status *moe_program_entry(const moe_program *program, uint32_t number, moe_entry_info *info) {
   return guarded("moe_program_entry", [&]() -> moe_status * {
-    const Entry *entry;
+    const Entry *entry = nullptr;
     MOERT_TRY(findEntry(program, number, entry));
     REQUIRE_ARGUMENT(info);
     if (info->struct_size < sizeof(*info))
@@ -131,7 +132,7 @@ moe_status *moe_program_output(const moe_program *program, uint32_t entry, uint3
 moe_status *moe_output_shape(const moe_program *program, uint32_t number, const moe_buffer *inputs, size_t numInputs,
                              uint32_t i, int64_t *shape) {
   return guarded("moe_output_shape", [&]() -> moe_status * {
-    const Entry *entry;
+    const Entry *entry = nullptr;
     MOERT_TRY(findEntry(program, number, entry));
     REQUIRE_ARGUMENT(shape);
     if (i >= entry->outputs.size())
@@ -153,7 +154,7 @@ moe_status *moe_output_shape(const moe_program *program, uint32_t number, const 
 moe_status *moe_workspace_query(const moe_program *program, uint32_t number, const moe_buffer *inputs, size_t numInputs,
                                 size_t *bytes, size_t *align) {
   return guarded("moe_workspace_query", [&]() -> moe_status * {
-    const Entry *entry;
+    const Entry *entry = nullptr;
     MOERT_TRY(findEntry(program, number, entry));
     REQUIRE_ARGUMENT(bytes);
     REQUIRE_ARGUMENT(align);
@@ -198,7 +199,7 @@ moe_status *moe_enqueue(moe_session *session, uint32_t number, const moe_buffer 
                         moe_comm *comm, void *stream) {
   return guarded("moe_enqueue", [&]() -> moe_status * {
     REQUIRE_ARGUMENT(session);
-    const Entry *entry;
+    const Entry *entry = nullptr;
     MOERT_TRY(findEntry(session->program, number, entry));
     if (comm || stream)
       return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s is not NULL, but the cpu target takes none",

@@ -12,33 +12,31 @@ struct moe_status {
 };
 
 /// Stands for every failed allocation, and is never freed; an out-of-memory status cannot be allocated.
-static moe_status *sharedOutOfMemory() {
+moe_status &moert::outOfMemory() noexcept {
   static moe_status status{MOE_OUT_OF_MEMORY, "out of memory", "runtime"};
-  return &status;
+  return status;
 }
 
-moe_status *moert::outOfMemory() noexcept { return sharedOutOfMemory(); }
-
-moe_status *moert::makeStatus(moe_code code, const char *file, int line, const char *format, ...) noexcept {
+moe_status &moert::makeStatus(moe_code code, const char *file, int line, const char *format, ...) noexcept {
   char message[1024];
   va_list args;
   va_start(args, format);
   std::vsnprintf(message, sizeof(message), format, args);
   va_end(args);
   try {
-    return new moe_status{code, message, std::string(file) + ":" + std::to_string(line)};
+    return *new moe_status{code, message, std::string(file) + ":" + std::to_string(line)};
   } catch (const std::bad_alloc &) {
     return outOfMemory();
   }
 }
 
 moe_status *moert::named(const char *call, moe_status *status) noexcept {
-  if (!status || status == sharedOutOfMemory())
+  if (!status || status == &moert::outOfMemory())
     return status;
   try {
     status->message = std::string(call) + ": " + status->message;
   } catch (const std::bad_alloc &) {
-    // The message stays without the name of the call.
+    return status; // its message stays without the name of the call
   }
   return status;
 }
@@ -49,7 +47,7 @@ moe_code moe_status_code(const moe_status *status) { return status ? status->cod
 const char *moe_status_message(const moe_status *status) { return status ? status->message.c_str() : ""; }
 const char *moe_status_where(const moe_status *status) { return status ? status->where.c_str() : ""; }
 void moe_status_free(moe_status *status) {
-  if (status != sharedOutOfMemory())
+  if (status != &moert::outOfMemory())
     delete status;
 }
 
@@ -71,8 +69,9 @@ const char *moe_code_name(moe_code code) {
     return "OUT_OF_MEMORY";
   case MOE_SYSTEM:
     return "SYSTEM";
+  default:
+    return "?";
   }
-  return "?";
 }
 
 } // extern "C"

@@ -11,11 +11,11 @@
 namespace moert {
 
 /// A status with a printf-style message; the shared out-of-memory status if there is no memory for it.
-moe_status *makeStatus(moe_code code, const char *file, int line, const char *format, ...) noexcept
+moe_status &makeStatus(moe_code code, const char *file, int line, const char *format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 
 /// The status of a failed allocation; needs no memory.
-moe_status *outOfMemory() noexcept;
+moe_status &outOfMemory() noexcept;
 
 /// Puts "call: " before the message, so that the caller sees which call failed. NULL stays NULL.
 moe_status *named(const char *call, moe_status *status) noexcept;
@@ -25,7 +25,7 @@ template <typename Body> moe_status *guarded(const char *call, Body &&body) noex
   try {
     return named(call, std::forward<Body>(body)());
   } catch (const std::bad_alloc &) {
-    return named(call, outOfMemory());
+    return named(call, &outOfMemory());
   }
 }
 
@@ -40,7 +40,7 @@ template <typename Enum> int rawValue(const Enum &from) noexcept {
 
 } // namespace moert
 
-#define MOERT_ERROR(code, ...) ::moert::makeStatus(code, __FILE__, __LINE__, __VA_ARGS__)
+#define MOERT_ERROR(code, ...) &::moert::makeStatus(code, __FILE__, __LINE__, __VA_ARGS__)
 #define MOERT_TRY(expression)                                                                                          \
   if (moe_status *moertStatus_ = (expression))                                                                         \
   return moertStatus_

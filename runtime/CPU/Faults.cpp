@@ -35,6 +35,7 @@ extern "C" const char *moe_fault_name(moe_fault_kind kind) {
     return "BAD_ID";
   case MOE_FAULT_OVERFLOW:
     return "OVERFLOW";
+  default:
+    return "?";
   }
-  return "?";
 }

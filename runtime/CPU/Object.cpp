@@ -33,11 +33,13 @@ moe_status *moert::checkArch(const char *arch) {
     return MOERT_ERROR(MOE_WRONG_TARGET, "the program was compiled for cpu '%s'; this machine is %s", arch, kHost);
   __builtin_cpu_init();
   const char *missing = nullptr;
+  auto require = [&](int least, const char *feature, bool present) {
+    if (!missing && level >= least && !present)
+      missing = feature;
+  };
   // The builtin also asks whether the operating system saves the registers. One feature stands for those that
-  // no processor has without it.
-#define REQUIRE(least, feature)                                                                                        \
-  if (!missing && level >= least && !__builtin_cpu_supports(feature))                                                  \
-  missing = feature
+  // no processor has without it. It takes literals only.
+#define REQUIRE(least, feature) require(least, feature, __builtin_cpu_supports(feature))
   REQUIRE(2, "ssse3");
   REQUIRE(2, "sse4.2");
   REQUIRE(2, "popcnt");
@@ -72,7 +74,7 @@ template <typename T> static bool readAt(const uint8_t *data, size_t n, uint64_t
 /// dlopen itself would run constructors and open other libraries, so that the dynamic section is read before.
 static moe_status *checkElf(const uint8_t *data, size_t n) {
   Elf64_Ehdr header;
-  if (!readAt(data, n, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) ||
+  if (!readAt(data, n, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_type != ET_DYN)
     return MOERT_ERROR(MOE_BAD_PROGRAM, "the program's object of %zu bytes is not a 64-bit ELF shared object", n);
   if (header.e_machine != kMachine)

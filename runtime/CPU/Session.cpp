@@ -14,7 +14,7 @@ moe_session::~moe_session() {
 }
 
 moe_status *moe_session::create(moe_program *from, uint32_t numThreads) {
-  if (std::strcmp(from->target, "cpu"))
+  if (std::strcmp(from->target, "cpu") != 0)
     return MOERT_ERROR(MOE_WRONG_TARGET, "the program was compiled for target '%s'; this runtime has 'cpu'",
                        from->target);
   MOERT_TRY(checkArch(from->arch));

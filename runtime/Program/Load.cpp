@@ -369,7 +369,7 @@ moe_status *moert::loadProgram(const void *blob, size_t n, std::unique_ptr<moe_p
   if (n < kHeaderBytes)
     return MOERT_ERROR(MOE_BAD_PROGRAM, "the file has %zu bytes; its header alone has %zu", n, kHeaderBytes);
   Header header = readHeader(bytes);
-  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)))
+  if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0)
     return MOERT_ERROR(MOE_BAD_PROGRAM, "not a .moe file: it does not begin with \"MOEP\"");
   if (header.version != kFormatVersion)
     return MOERT_ERROR(MOE_WRONG_VERSION, "the file has format version %u; this runtime reads version %u",
@@ -383,14 +383,14 @@ moe_status *moert::loadProgram(const void *blob, size_t n, std::unique_ptr<moe_p
                        (unsigned long long)FLATBUFFERS_MAX_BUFFER_SIZE);
   uint8_t sum[kChecksumBytes];
   checksum(bytes + kHeaderBytes, length, sum);
-  if (std::memcmp(sum, header.checksum, kChecksumBytes))
+  if (std::memcmp(sum, header.checksum, kChecksumBytes) != 0)
     return MOERT_ERROR(MOE_BAD_PROGRAM, "the checksum is wrong: the file was altered");
 
   auto result = std::make_unique<moe_program>();
   size_t rounded = (length + kAlignment) / kAlignment * kAlignment;
   result->payload = {static_cast<uint8_t *>(std::aligned_alloc(kAlignment, rounded)), std::free};
   if (!result->payload)
-    return outOfMemory();
+    return &outOfMemory();
   std::memcpy(result->payload.get(), bytes + kHeaderBytes, length);
   flatbuffers::Verifier verifier(result->payload.get(), length);
   if (!fb::VerifyProgramBuffer(verifier))

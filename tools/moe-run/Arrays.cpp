@@ -42,13 +42,31 @@ static std::vector<uint8_t> transposed(const char *from, const std::vector<int64
   return to;
 }
 
+/// xtensor reads the two bytes of the header's length as signed numbers and takes it on trust. Spaces before the
+/// header's newline bring the lower byte below 128.
+static void makeHeaderReadable(const std::string &what, std::string &content) {
+  constexpr size_t kBegin = 10;
+  if (content.size() < kBegin || content.compare(0, 6, "\x93NUMPY") != 0)
+    throw Error(what + " is not an .npy file");
+  if (content[6] != 1)
+    throw Error(what + " has .npy format version " + std::to_string(int(content[6])) + "; only version 1 is read");
+  size_t low = uint8_t(content[8]), high = uint8_t(content[9]), length = low + 256 * high;
+  if (length == 0 || content.size() - kBegin < length)
+    throw Error(what + " is truncated");
+  if (low >= 128) {
+    content.insert(kBegin + length - 1, 256 - low, ' ');
+    content[8] = 0;
+    content[9] = char(++high);
+  }
+  if (high >= 128)
+    throw Error(what + " has a header of " + std::to_string(length) + " bytes, which is too long");
+}
+
 /// `what` names the file and member in errors.
 static Array parseNpy(const std::string &what, std::string content) try {
-  // xtensor takes the length of the header on trust.
-  if (content.size() < 12 || (content[8] == 0 && content[9] == 0))
-    throw Error(what + " is not an .npy file");
+  makeHeaderReadable(what, content);
   size_t total = content.size();
-  std::istringstream stream(std::move(content));
+  std::istringstream stream(content);
   xt::detail::npy_file file = xt::detail::load_npy_file(stream);
   Array array;
   size_t n = 1;
@@ -149,7 +167,10 @@ void moe_run::writeNpz(const std::string &path, const std::vector<std::pair<std:
     }
     zip_set_file_compression(archive.get(), zip_uint64_t(index), ZIP_CM_STORE, 0);
   }
-  if (zip_close(archive.get()))
-    throw Error("cannot write '" + path + "': " + zip_strerror(archive.get()));
-  archive.release();
+  zip_t *closing = archive.release();
+  if (zip_close(closing)) {
+    std::string message = "cannot write '" + path + "': " + zip_strerror(closing);
+    zip_discard(closing);
+    throw Error(message);
+  }
 }

@@ -74,6 +74,16 @@ class MoeRun(unittest.TestCase):
             with np.load(self.path("out.npz")) as found:
                 np.testing.assert_array_equal(found["sum"], a + b)
 
+    def test_header_of_every_length(self):
+        a, b = self.pair()
+        for padding in range(0, 400, 7):
+            header = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }" + " " * padding + "\n"
+            with open(self.path("b.npy"), "wb") as stream:
+                stream.write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + b.tobytes())
+            np.testing.assert_array_equal(np.load(self.path("b.npy")), b)
+            inputs = ("--input", self.save("a.npz", a=a), "--input", "b=" + self.path("b.npy"))
+            self.good("--entry", "add", *inputs, "--check", self.save("out.npz", sum=a + b, doubled=a + b + a))
+
     def types(self, count=2000):
         bits = self.random.integers(0, 2**32, count, dtype=np.uint32)
         floats = bits.view(np.float32).copy()
