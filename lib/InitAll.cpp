@@ -5,6 +5,7 @@
 #include "mlir/InitAllExtensions.h"
 #include "moe/Conversion/Passes.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
+#include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
@@ -22,6 +23,7 @@ void moe::registerMoEDialects(DialectRegistry &registry) {
 }
 
 void moe::registerMoEPasses() {
+  moe::registerMoETransformsPasses();
   tile::registerTilePasses();
   prog::registerProgPasses();
   moe::registerConversionPasses();

@@ -154,7 +154,7 @@ struct SharpenTensors : RewritePattern {
 /// No user outside the dialect sees a change of the plan's type: the ops of the dialect take dynamic sizes
 /// for compatible with any.
 bool usersTakeAnyPlan(Value plan) {
-  return llvm::all_of(plan.getUsers(), [](Operation *user) { return isa<MoEDialect>(user->getDialect()); });
+  return llvm::all_of(plan.getUsers(), [](Operation *user) { return isa_and_present<MoEDialect>(user->getDialect()); });
 }
 
 struct SharpenPlan : OpRewritePattern<PlanOp> {

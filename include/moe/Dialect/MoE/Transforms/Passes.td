@@ -8,24 +8,52 @@ include "mlir/Pass/PassBase.td"
 def MoECheckRaggedPass : Pass<"moe-check-ragged"> {
   let summary = "rejects programs that would read undefined rows or mix plans";
   let description = [{
-    Follows every ragged value from its producer through upstream ops and refuses:
-    - a function result or a non-ragged use that may hold undefined rows;
-    - a reduction over rows whose tail is undefined;
-    - an op whose plan differs from the plan its ragged operand was made with;
-    - a plan that crosses a function boundary;
-    - a row count and pitch whose element offset can pass 2^31 together with 32-bit index arithmetic;
-    - a scale block that does not fit the alignment of the groups.
+    Follows every ragged value from its producer through upstream ops: its plan, and whether its rows outside every
+    group are zero. The IR is not changed. Refused are:
+    - a use of rows that may not be zero outside every group: a function result, a cast to a plain tensor, and any op that
+      does not work row by row. Rows are not zero where the encoding says `tail = undefined` and where a plain tensor, an
+      uninitialised one or a constant was cast to a ragged type;
+    - a reduction over such rows;
+    - an op that names another plan than the one its ragged operand was made with, and an elementwise op on values of
+      different plans. A function argument is taken to be ragged by the first plan it is used with;
+    - a cast or elementwise op that changes the groups or the alignment;
+    - a plan that crosses a function boundary or a block: a plan is the result of `moe.plan` or `moe.plan_from_sizes`;
+    - a plan whose slots, rows or groups are known not to fit in 32 bits. Ids, permutations and sizes are i32; offsets of
+      elements (row x pitch) are 64-bit everywhere and need no check.
+
+    An elementwise upstream op on ragged tensors is an op on the rows in groups: its lowering writes zeros elsewhere if
+    the type of its result says so. That a scale block fits the alignment of the groups is a matter of the verifier of
+    `moe.ragged_matmul`.
+
+    Example: refused, since the tail of `%y` is undefined, with `tail = zero` it is accepted.
+    ```mlir
+    %y = moe.ragged_matmul %x, %w plan %p : tensor<8x4xf32, #moe.ragged<groups = 2>>, tensor<2x4x6xf32>,
+        !moe.plan<groups = 2, rows = 8> -> tensor<8x6xf32, #moe.ragged<groups = 2, tail = undefined>>
+    return %y : tensor<8x6xf32, #moe.ragged<groups = 2, tail = undefined>>
+    ```
   }];
 }
 
 def MoEFuseWeightsPass : Pass<"moe-fuse-weights"> {
   let summary = "moves routing weights from a combine into the product that feeds it";
   let description = [{
-    `combine(ragged_matmul(a, w), weights)` becomes `combine(ragged_matmul(a, w, weights))`, if the product has no other use and no
-    weights of its own. The product's rows are scaled in f32 before they are rounded, so the result differs from the
-    unfused one by at most the rounding of the intermediate. A combine that is not rewritten gets a remark that says why.
+    A `moe.combine` with weights of a `moe.ragged_matmul` becomes an unweighted combine of a weighted product, if the product
+    has no other use, no weights of its own, the same plan and the same block. The product's rows are scaled in f32 before
+    they are rounded, so the result differs from the unfused one by at most the rounding of the intermediate. A weighted
+    combine that is not rewritten gets a remark that says why.
+
+    Before:
+    ```mlir
+    %y = moe.ragged_matmul %a, %w plan %p : tensor<?x64xbf16, #r>, tensor<8x64x32xbf16>, !plan -> tensor<?x32xbf16, #r>
+    %o = moe.combine %y, %p weights %s : tensor<?x32xbf16, #r>, !plan, tensor<?x2xf32> -> tensor<?x32xbf16>
+    ```
+    After:
+    ```mlir
+    %y = moe.ragged_matmul %a, %w plan %p weights %s
+        : tensor<?x64xbf16, #r>, tensor<8x64x32xbf16>, !plan, tensor<?x2xf32> -> tensor<?x32xbf16, #r>
+    %o = moe.combine %y, %p : tensor<?x32xbf16, #r>, !plan -> tensor<?x32xbf16>
+    ```
   }];
-  let dependentDialects = ["::mlir::moe::MoEDialect"];
 }
 
 #endif
