@@ -1,0 +1,30 @@
+//===- Compiler.h - from MLIR text to a .moe file, phase by phase ----------===//
+#ifndef MOE_TOOLS_MOE_COMPILE_COMPILER_H
+#define MOE_TOOLS_MOE_COMPILE_COMPILER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "moe/Pipelines/Pipelines.h"
+
+#include <string>
+
+namespace mlir::moe {
+
+/// docs/architecture.md has the table.
+enum class Phase { Input, MoE, Tile, Bufferized, Prog, Kernels, Object, Program };
+
+struct CompilerOptions {
+  Phase last = Phase::Program;
+  CPULevel level;
+  PipelineOptions pipeline;
+  /// Where to write one file a phase, and a reproducer of a failure; "" for nowhere. It exists.
+  std::string dumpDir;
+};
+
+/// Takes the module through the phases up to the last one and gives its text, object or file. On failure an error
+/// was emitted.
+FailureOr<SmallVector<char, 0>> compile(OwningOpRef<ModuleOp> module, const CompilerOptions &options);
+
+} // namespace mlir::moe
+
+#endif

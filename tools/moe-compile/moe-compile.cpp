@@ -1,0 +1,114 @@
+//===- moe-compile.cpp - .mlir (moe or StableHLO) to .moe ------------------===//
+//
+// Exits 0 or, after a diagnostic, 1. Whatever fails, no output file is left behind or half written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compiler.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "moe/InitAll.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::moe;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("moe-compile options");
+static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input.mlir, - for standard input>"), cl::init("-"),
+                                      cl::cat(category));
+static cl::opt<std::string> outputPath("o", cl::desc("file to write; - for standard output"), cl::value_desc("file"),
+                                       cl::cat(category));
+static cl::opt<std::string> target("target", cl::desc("what to compile for: cpu"), cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string> cpu("cpu", cl::desc("level of CPU: native, x86-64-v3, x86-64-v4, aarch64"), cl::init("native"),
+                                cl::cat(category));
+static cl::opt<Phase> lastPhase(
+    "compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program), cl::cat(category),
+    cl::values(clEnumValN(Phase::Input, "input", "the input, parsed and verified"),
+               clEnumValN(Phase::MoE, "moe", "imported, checked and canonicalised"),
+               clEnumValN(Phase::Tile, "tile", "structured ops on tensors, fused"),
+               clEnumValN(Phase::Bufferized, "bufferized", "structured ops on memrefs"),
+               clEnumValN(Phase::Prog, "prog", "kernels and host programs"),
+               clEnumValN(Phase::Kernels, "kernels", "kernels in the LLVM dialect"),
+               clEnumValN(Phase::Object, "object", "the shared object of the kernels"),
+               clEnumValN(Phase::Program, "program", "the .moe file (default)")));
+static cl::opt<std::string> dumpDir("dump-dir", cl::desc("directory for one file a phase and, on failure, a reproducer"),
+                                    cl::value_desc("dir"), cl::cat(category));
+static cl::list<Fusion> disabledFusions(
+    "disable-fusion", cl::desc("fusions to leave out"), cl::CommaSeparated, cl::cat(category),
+    cl::values(clEnumValN(Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
+               clEnumValN(Fusion::Gather, "gather", "gathered rows as a product's source"),
+               clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
+static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why something was not fused"), cl::cat(category));
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "moe-compile: error: " << message << "\n";
+  return 1;
+}
+
+/// Writes all or nothing: into a temporary file beside the output, which then takes its name.
+static llvm::Error writeOutput(StringRef path, ArrayRef<char> bytes) {
+  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
+    os.write(bytes.data(), bytes.size());
+    return llvm::Error::success();
+  });
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "Compiles a Mixture-of-Experts program to a .moe file\n");
+  if (target != "cpu")
+    return fail("target is '" + target + "', expected cpu");
+  bool isText = lastPhase <= Phase::Kernels;
+  if (outputPath.empty() && !isText)
+    return fail("no output file: name one with -o");
+  if (!dumpDir.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(dumpDir))
+      return fail("cannot make directory '" + dumpDir + "': " + error.message());
+
+  DialectRegistry registry;
+  registerMoEDialects(registry);
+  MLIRContext context(registry);
+  // StableHLO comes in generic form; what the import leaves of it is refused by name.
+  context.allowUnregisteredDialects();
+  context.printOpOnDiagnostic(false);
+
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputPath, &message);
+  if (!input)
+    return fail(message);
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(input), llvm::SMLoc());
+  SourceMgrDiagnosticHandler printDiagnostics(*sources, &context);
+  ScopedDiagnosticHandler dropRemarks(&context, [print = bool(remarks)](Diagnostic &diagnostic) {
+    return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark && !print);
+  });
+
+  CompilerOptions options;
+  FailureOr<CPULevel> level = resolveCPULevel(cpu, UnknownLoc::get(&context));
+  if (failed(level))
+    return 1;
+  options.last = lastPhase;
+  options.level = *level;
+  options.pipeline.disabledFusions.assign(disabledFusions.begin(), disabledFusions.end());
+  options.dumpDir = dumpDir;
+
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+  // A copy: the linker resets all command line options.
+  std::string path = outputPath.empty() ? "-" : outputPath.getValue();
+  FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
+  if (failed(output))
+    return 1;
+  if (llvm::Error error = writeOutput(path, *output))
+    return fail("cannot write '" + path + "': " + llvm::toString(std::move(error)));
+  return 0;
+}
