@@ -27,6 +27,12 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
 void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConvertMoEToTilePass());
   addCleanup(pm);
+  tile::TileFusePassOptions fuse;
+  for (Fusion fusion : options.disabledFusions)
+    if (fusion != Fusion::Weights)
+      fuse.disable.push_back(fusion == Fusion::Gather ? "gather" : "epilogue");
+  pm.addNestedPass<func::FuncOp>(tile::createTileFusePass(fuse));
+  addCleanup(pm);
 }
 
 void moe::buildBufferizePipeline(OpPassManager &pm) {
