@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 #include "moe/Conversion/Passes.h"
+#include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 #include "moe/Dialect/Tile/Transforms/Passes.h"
 
@@ -21,7 +22,11 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createMoEPrepareInputPass());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  // Before anything is folded: what is refused should not depend on what could be simplified.
+  pm.addPass(createMoECheckRaggedPass());
   addCleanup(pm);
+  if (!llvm::is_contained(options.disabledFusions, Fusion::Weights))
+    pm.addPass(createMoEFuseWeightsPass());
 }
 
 void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
