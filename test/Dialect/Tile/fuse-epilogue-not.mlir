@@ -1,6 +1,8 @@
 // What stays unfused says why.
 // RUN: moe-opt %s -split-input-file --tile-fuse -verify-diagnostics | FileCheck %s
 
+// -----
+
 // CHECK-LABEL: func @other_uses
 // CHECK: tile.ragged_gemm
 // CHECK: tile.rows
@@ -291,10 +293,11 @@ func.func @other_row(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf32>, %b: tensor<3x2
   // expected-remark @+1 {{not fused into the product's epilogue: it reads the product at another place than its own row}}
   %y = tile.rows ins(%h : tensor<5x16xf32>) bounds(%b : tensor<3x2xi64>) outs(%i : tensor<5x16xf32>) {
   ^bb0(%r: index, %g: index, %p: tensor<5x16xf32>):
+    %0 = tile.load %p[%r] : tensor<5x16xf32> -> vector<16xf32>
     %c = arith.constant 2 : index
     // expected-note @+1 {{because of this op}}
-    %0 = tile.load %p[%c] : tensor<5x16xf32> -> vector<16xf32>
-    %1 = arith.negf %0 : vector<16xf32>
+    %2 = tile.load %p[%c] : tensor<5x16xf32> -> vector<16xf32>
+    %1 = arith.addf %0, %2 : vector<16xf32>
     tile.yield %1 : vector<16xf32>
   } -> tensor<5x16xf32>
   return %y : tensor<5x16xf32>
@@ -481,23 +484,23 @@ func.func @odd_columns(%x: tensor<5x8xf32>, %w: tensor<3x8x15xf32>, %b: tensor<3
 
 // -----
 
-// CHECK-LABEL: func @wider_out
+// CHECK-LABEL: func @wide_out
 // CHECK: tile.ragged_gemm
 // CHECK: tile.rows
-func.func @wider_out(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf32>, %b: tensor<3x2xi64>, %i: tensor<5x16xf32>, %o: tensor<5x32xf32>) -> (tensor<5x32xf32>) {
+func.func @wide_out(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf32>, %b: tensor<3x2xi64>, %i: tensor<5x16xf32>) -> (tensor<5x16xf32>) {
   %h = tile.ragged_gemm lhs(%x : tensor<5x8xf32>) rhs(%w : tensor<3x8x16xf32>) bounds(%b : tensor<3x2xi64>) outs(%i : tensor<5x16xf32>) {
   ^bb0(%acc: f32):
     tile.yield %acc : f32
   } -> tensor<5x16xf32>
   // expected-note @+2 {{because of this op}}
   // expected-remark @+1 {{not fused into the product's epilogue: an out is not as wide as the product's result columns}}
-  %y = tile.rows ins(%h : tensor<5x16xf32>) bounds(%b : tensor<3x2xi64>) outs(%o : tensor<5x32xf32>) {
+  %y = tile.rows ins(%h : tensor<5x16xf32>) bounds(%b : tensor<3x2xi64>) outs(%i : tensor<5x16xf32>) {
   ^bb0(%r: index, %g: index, %p: tensor<5x16xf32>):
     %0 = tile.load %p[%r] : tensor<5x16xf32> -> vector<16xf32>
-    %1 = vector.interleave %0, %0 : vector<16xf32> -> vector<32xf32>
-    tile.yield %1 : vector<32xf32>
-  } -> tensor<5x32xf32>
-  return %y : tensor<5x32xf32>
+    %1, %2 = vector.deinterleave %0 : vector<16xf32> -> vector<8xf32>
+    tile.yield %0 : vector<16xf32>
+  } -> tensor<5x16xf32>
+  return %y : tensor<5x16xf32>
 }
 
 // -----
@@ -542,4 +545,24 @@ func.func @wide_operand_of_the_product(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf3
     tile.yield %1 : vector<8xf32>
   } -> tensor<5x8xf32>
   return %y : tensor<5x8xf32>
+}
+
+// Reading other rows of a product only, as a combine does, has nothing to do with its epilogue: no remark.
+// CHECK-LABEL: func @combine
+// CHECK: tile.ragged_gemm
+// CHECK: tile.rows
+func.func @combine(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf32>, %b: tensor<3x2xi64>, %inv: tensor<4xi32>, %i: tensor<5x16xf32>, %o: tensor<4x16xf32>)
+    -> tensor<4x16xf32> {
+  %h = tile.ragged_gemm lhs(%x : tensor<5x8xf32>) rhs(%w : tensor<3x8x16xf32>) bounds(%b : tensor<3x2xi64>) outs(%i : tensor<5x16xf32>) {
+  ^bb0(%acc: f32):
+    tile.yield %acc : f32
+  } -> tensor<5x16xf32>
+  %y = tile.rows ins(%h, %inv : tensor<5x16xf32>, tensor<4xi32>) outs(%o : tensor<4x16xf32>) {
+  ^bb0(%r: index, %p: tensor<5x16xf32>, %q: tensor<4xi32>):
+    %0 = tile.load %q[%r] : tensor<4xi32> -> i32
+    %1 = arith.index_cast %0 : i32 to index
+    %2 = tile.load %p[%1] : tensor<5x16xf32> -> vector<16xf32>
+    tile.yield %2 : vector<16xf32>
+  } -> tensor<4x16xf32>
+  return %y : tensor<4x16xf32>
 }

@@ -14,12 +14,23 @@
 using namespace mlir;
 using namespace mlir::tile;
 
-/// The products that `rows` reads.
+/// The operand of `rows` that is loaded; the load's source is an argument of the body.
+static Value getLoadedOperand(RowsOp rows, LoadOp load) {
+  unsigned first = rows.getInArguments().front().getArgNumber();
+  return rows.getIns()[cast<BlockArgument>(load.getSource()).getArgNumber() - first];
+}
+
+/// The products of which `rows` reads its own row. One that it reads elsewhere only, as a combine does, is no
+/// candidate.
 static SmallVector<RaggedGemmOp> getProducts(RowsOp rows) {
   SmallVector<RaggedGemmOp> products;
-  for (Value in : rows.getIns())
-    if (auto gemm = in.getDefiningOp<RaggedGemmOp>(); gemm && !llvm::is_contained(products, gemm))
+  Block &body = rows.getBody().front();
+  for (auto load : body.getOps<LoadOp>()) {
+    auto gemm = getLoadedOperand(rows, load).getDefiningOp<RaggedGemmOp>();
+    if (gemm && !load.getIndices().empty() && load.getIndices()[0] == body.getArgument(0) &&
+        !llvm::is_contained(products, gemm))
       products.push_back(gemm);
+  }
   return products;
 }
 
@@ -189,8 +200,7 @@ ArrayRef<Value> Translator::getExtra(Value operand, ExtraKind kind) {
 }
 
 LogicalResult Translator::translate(LoadOp load) {
-  unsigned first = rows.getInArguments().front().getArgNumber();
-  Value operand = rows.getIns()[cast<BlockArgument>(load.getSource()).getArgNumber() - first];
+  Value operand = getLoadedOperand(rows, load);
   auto type = cast<ShapedType>(operand.getType());
   OperandRange indices = load.getIndices();
   bool isRow = isa<VectorType>(load.getResult().getType());
@@ -308,14 +318,14 @@ LogicalResult Translator::translate(Operation *op) {
 LogicalResult Translator::translate() {
   if (failed(chooseAccumulators()))
     return failure();
-  for (Value out : rows.getOuts())
-    if (cast<ShapedType>(out.getType()).getDimSize(1) != width / numAccumulators)
-      return refuse(rows, "an out is not as wide as the product's result columns");
   if (failed(cloneProduct()))
     return failure();
   for (Operation &op : body.without_terminator())
     if (failed(translate(&op)))
       return failure();
+  for (Value out : rows.getOuts())
+    if (cast<ShapedType>(out.getType()).getDimSize(1) != width / numAccumulators)
+      return refuse(rows, "an out is not as wide as the product's result columns");
   SmallVector<Value> yields;
   for (Value value : body.getTerminator()->getOperands())
     yields.push_back(lane(value, 0));
