@@ -24,12 +24,13 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
     RewritePatternSet patterns(&getContext());
     // Ops with an instruction on every level stay; the others must not reach LLVM, which would call libm.
     static constexpr StringRef kInstructions[] = {
-        math::AbsFOp::getOperationName(),   math::AbsIOp::getOperationName(),      math::CeilOp::getOperationName(),
-        math::CopySignOp::getOperationName(), math::FloorOp::getOperationName(),   math::FmaOp::getOperationName(),
-        math::RoundEvenOp::getOperationName(), math::SqrtOp::getOperationName(),   math::TruncOp::getOperationName(),
+        math::AbsFOp::getOperationName(),      math::AbsIOp::getOperationName(),  math::CeilOp::getOperationName(),
+        math::CopySignOp::getOperationName(),  math::FloorOp::getOperationName(), math::FmaOp::getOperationName(),
+        math::RoundEvenOp::getOperationName(), math::SqrtOp::getOperationName(),  math::TruncOp::getOperationName(),
         math::RsqrtOp::getOperationName()};
     auto needsExpansion = [](StringRef name) { return !llvm::is_contained(kInstructions, name); };
-    SmallVector<StringRef> expanded = {"clampf", "cosh", "exp2", "fpowi", "powf", "round", "sinh", "tan", "acosh", "asinh", "atanh"};
+    SmallVector<StringRef> expanded = {"clampf", "cosh", "exp2",  "fpowi", "powf", "round",
+                                       "sinh",   "tan",  "acosh", "asinh", "atanh"};
     math::populateExpansionPatterns(patterns, expanded);
     populateMathF32ExpansionPatterns(patterns, needsExpansion);
     populateMathPolynomialApproximationPatterns(patterns, needsExpansion);

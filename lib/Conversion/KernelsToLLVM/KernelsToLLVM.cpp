@@ -71,7 +71,8 @@ struct ConvertKernelsToLLVM : moe::impl::ConvertKernelsToLLVMPassBase<ConvertKer
   }
 
   void runOnOperation() override {
-    auto kernels = getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels =
+        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
     if (!kernels)
       return;
     SmallVector<Entry> entries;
@@ -129,7 +130,8 @@ struct ConvertKernelsToLLVM : moe::impl::ConvertKernelsToLLVMPassBase<ConvertKer
                                             << ", expected (context, ..., begin, end) or (...) -> index";
     for (Type type : entry.runs ? inputs.drop_front().drop_back(2) : inputs) {
       if (!isa<MemRefType, IndexType>(type))
-        return function.emitError("kernel '") << entry.name << "' has an argument of type " << type << ", expected a memref or an index";
+        return function.emitError("kernel '")
+               << entry.name << "' has an argument of type " << type << ", expected a memref or an index";
       entry.isScalar.push_back(type.isIndex());
     }
     return entry;

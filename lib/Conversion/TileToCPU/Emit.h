@@ -33,7 +33,9 @@ public:
   Value ceilDiv(Value a, int64_t b) { return ceilDiv(a, index(b)); }
   Value roundUp(Value a, int64_t b) { return roundUp(a, index(b)); }
 
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) { return createOrFold<arith::CmpIOp>(predicate, a, b); }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return createOrFold<arith::CmpIOp>(predicate, a, b);
+  }
   Value less(Value a, Value b) { return compare(arith::CmpIPredicate::slt, a, b); }
   Value toIndex(Value integer) { return createOrFold<arith::IndexCastOp>(getIndexType(), integer); }
 
@@ -68,7 +70,9 @@ public:
     setInsertionPointToStart(op.getBody());
     body(op.getInductionVar());
   }
-  void loop(int64_t begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) { loop(index(begin), end, step, body); }
+  void loop(int64_t begin, Value end, int64_t step, llvm::function_ref<void(Value)> body) {
+    loop(index(begin), end, step, body);
+  }
 
   /// The same with values that go from one turn to the next; returns the last ones.
   SmallVector<Value> loop(Value begin, Value end, int64_t step, ValueRange initial,

@@ -1,8 +1,8 @@
 //===- RaggedGemm.cpp - tile.ragged_gemm on a CPU: tasks and blocks -------===//
 //
-// The rows of the result fall into sections: the rows of one group, or rows between groups, which become zero. A section
-// is split into blocks of rows and columns, one task each. Tasks are numbered in the order of sections, so
-// a range of tasks is found by walking the groups once.
+// The rows of the result fall into sections: the rows of one group, or rows between groups, which become zero. A
+// section is split into blocks of rows and columns, one task each. Tasks are numbered in the order of sections, so a
+// range of tasks is found by walking the groups once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,14 +53,16 @@ private:
     Value bounds = argument(op.getBounds());
     SmallVector<Value> state = emit.loop(zero, groups, 1, {zero, zero}, [&](Value group, ValueRange state) {
       Value entry = emit.add(group, static_cast<int64_t>(op.getGroupOffset()));
-      Value begin = emit.toIndex(emit.load(bounds, {entry, zero})), end = emit.toIndex(emit.load(bounds, {entry, emit.index(1)}));
+      Value begin = emit.toIndex(emit.load(bounds, {entry, zero})),
+            end = emit.toIndex(emit.load(bounds, {entry, emit.index(1)}));
       Value next = section(emit, inRun, Value(), state[0], begin, state[1]);
       return SmallVector<Value>{end, section(emit, inRun, group, begin, end, next)};
     });
     return section(emit, inRun, Value(), state[0], allRows, state[1]);
   }
 
-  /// Rows [begin, end), of `group` or, if that is null, of none. Its tasks have numbers from `first`; returns the number behind its last.
+  /// Rows [begin, end), of `group` or, if that is null, of none. Its tasks have numbers from `first`; returns the
+  /// number behind its last.
   Value section(Emit &emit, bool inRun, Value group, Value begin, Value end, Value first) {
     Value rows = emit.max(emit.sub(end, begin), emit.index(0));
     Value rowBlocks = emit.ceilDiv(rows, tiling.mc);
@@ -160,8 +162,10 @@ private:
     result.rows = run.min(run.index(tiling.mc), run.sub(run.index(op.getK()), result.firstRow));
     setColumns(run, run.rem(rest, run.index(tiling.columnBlocks)), result);
 
-    Value bounds = kernel.inRun(op.getBounds()), entry = run.add(result.group, static_cast<int64_t>(op.getGroupOffset()));
-    Value begin = run.toIndex(run.load(bounds, {entry, run.index(0)})), end = run.toIndex(run.load(bounds, {entry, run.index(1)}));
+    Value bounds = kernel.inRun(op.getBounds()),
+          entry = run.add(result.group, static_cast<int64_t>(op.getGroupOffset()));
+    Value begin = run.toIndex(run.load(bounds, {entry, run.index(0)})),
+          end = run.toIndex(run.load(bounds, {entry, run.index(1)}));
     computeBlock(result, run.sub(end, begin), [&](Value k, Value depth) {
       Value row = run.add(begin, k);
       if (op.getLhs()) {

@@ -19,7 +19,8 @@ struct Chunk {
   Value column;
   Value left; ///< columns of the row from here on, if they may be fewer than lanes; otherwise null
 
-  /// Lanes of a vector that begins `skipped` vectors of this width behind the chunk, if each column takes `scale` lanes.
+  /// Lanes of a vector that begins `skipped` vectors of this width behind the chunk, if each column takes `scale`
+  /// lanes.
   Value mask(Emit &emit, int64_t scale, int64_t skipped) const {
     auto type = VectorType::get(lanes, emit.getI1Type());
     Value count = emit.sub(emit.mul(left, scale), emit.index(skipped * lanes));
@@ -56,7 +57,8 @@ void forChunks(Emit &emit, const GemmTiling &tiling, int64_t resultColumns, cons
 
 class Epilogue {
 public:
-  Epilogue(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel, Value c, const GemmResult &result)
+  Epilogue(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel, Value c,
+           const GemmResult &result)
       : emit(emit), tiling(tiling), op(op), kernel(kernel), c(c), result(result) {}
 
   void row(Value inBlock) {
@@ -167,7 +169,8 @@ private:
     for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
       Value memref = kernel.inRun(extra);
       if (scalars[i])
-        arguments.push_back(vector::BroadcastOp::create(emit, VectorType::get(tiling.lanes, scalars[i].getType()), scalars[i]));
+        arguments.push_back(
+            vector::BroadcastOp::create(emit, VectorType::get(tiling.lanes, scalars[i].getType()), scalars[i]));
       else if (op.getExtraKind(i) == ExtraKind::Group)
         readGroupExtra(chunk, memref);
       else
@@ -199,8 +202,9 @@ private:
     SmallVector<Value> operands;
     for (Value operand : inner.getOperands())
       operands.push_back(mapping.lookup(operand));
-    Operation *clone = emit.insert(Operation::create(inner.getLoc(), inner.getName(), types, operands, inner.getDiscardableAttrDictionary(),
-                                                     inner.getPropertiesStorage(), {}, 0));
+    Operation *clone =
+        emit.insert(Operation::create(inner.getLoc(), inner.getName(), types, operands,
+                                      inner.getDiscardableAttrDictionary(), inner.getPropertiesStorage(), {}, 0));
     mapping.map(inner.getResults(), clone->getResults());
   }
 
@@ -216,19 +220,22 @@ private:
 
 } // namespace
 
-void cpu::storeEpilogue(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel, Value c, const GemmResult &result) {
+void cpu::storeEpilogue(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel, Value c,
+                        const GemmResult &result) {
   Epilogue epilogue(emit, tiling, op, kernel, c, result);
   emit.loop(0, result.rows, 1, [&](Value row) { epilogue.row(row); });
 }
 
-void cpu::storeZeros(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel, const GemmResult &result) {
+void cpu::storeZeros(Emit &emit, const GemmTiling &tiling, RaggedGemmOp op, const Kernel &kernel,
+                     const GemmResult &result) {
   emit.loop(0, result.rows, 1, [&](Value row) {
     forChunks(emit, tiling, op.getN() / op.getNumAccumulators(), result, [&](const Chunk &chunk) {
       SmallVector<Value> indices(result.prefix);
       indices.append({emit.add(result.firstRow, row), emit.add(result.firstColumn, chunk.column)});
       for (Value out : op.getOuts()) {
         Value memref = kernel.inRun(out);
-        chunk.store(emit, emit.zero(VectorType::get(tiling.lanes, getElementTypeOrSelf(memref.getType()))), memref, indices);
+        chunk.store(emit, emit.zero(VectorType::get(tiling.lanes, getElementTypeOrSelf(memref.getType()))), memref,
+                    indices);
       }
     });
   });

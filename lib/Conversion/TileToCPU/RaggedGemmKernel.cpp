@@ -24,8 +24,8 @@ GemmTiling GemmTiling::get(RaggedGemmOp op, const Target &target) {
     tiling.mr = std::max<int64_t>(1, std::min(tiling.mr, op.getK()));
   tiling.pitch = llvm::alignTo(tiling.mr, tiling.lanes);
 
-  // A panel of B (kc * nr) stays in a first-level cache of 32 KiB or more while panels of A pass through; packed A, packed B
-  // and C together stay in a second-level cache of 1 to 2 MiB.
+  // A panel of B (kc * nr) stays in a first-level cache of 32 KiB or more while panels of A pass through; packed A,
+  // packed B and C together stay in a second-level cache of 1 to 2 MiB.
   constexpr int64_t kRows = 252, kDepth = 256, kColumns = 512;
   int64_t rows = kRows / tiling.mr * tiling.mr;
   tiling.mc = contraction ? balanced(op.getK(), rows, tiling.mr) : rows;
@@ -53,7 +53,8 @@ GemmScratch GemmScratch::get(Emit &emit, const GemmTiling &tiling) {
   return scratch;
 }
 
-void cpu::multiplyPanels(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, Value rows, Value columns, Value depth) {
+void cpu::multiplyPanels(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, Value rows, Value columns,
+                         Value depth) {
   auto vectorType = VectorType::get(tiling.lanes, emit.getF32Type());
   int64_t vectors = tiling.nr / tiling.lanes;
   Value panelsOfA = emit.ceilDiv(rows, tiling.mr), panelsOfB = emit.ceilDiv(columns, tiling.nr);
@@ -73,7 +74,8 @@ void cpu::multiplyPanels(Emit &emit, const GemmTiling &tiling, const GemmScratch
         accumulators = emit.loop(emit.index(0), depth, 1, accumulators, [&](Value k, ValueRange sums) {
           SmallVector<Value> ofB, next;
           for (int64_t v = 0; v < vectors; ++v)
-            ofB.push_back(vector::LoadOp::create(emit, vectorType, scratch.b, ValueRange{b, k, emit.index(v * tiling.lanes)}));
+            ofB.push_back(
+                vector::LoadOp::create(emit, vectorType, scratch.b, ValueRange{b, k, emit.index(v * tiling.lanes)}));
           for (int64_t i = 0; i < tiling.mr; ++i) {
             Value ofA = emit.load(scratch.a, {a, k, emit.index(i)});
             ofA = vector::BroadcastOp::create(emit, vectorType, ofA);

@@ -21,7 +21,8 @@ static void clearRow(Emit &emit, const GemmTiling &tiling, Value stage, Value st
 }
 
 /// stage[stageRow][0, columns) = row `row` of the source, which is one that counts.
-static void copyRow(Emit &emit, const GemmTiling &tiling, const GemmSource &source, Value row, Value stage, Value stageRow) {
+static void copyRow(Emit &emit, const GemmTiling &tiling, const GemmSource &source, Value row, Value stage,
+                    Value stageRow) {
   Type element = getElementTypeOrSelf(source.memref.getType()), f32 = emit.getF32Type();
   auto vectorType = VectorType::get(tiling.lanes, element);
   row = emit.add(source.firstRow, row);
@@ -46,11 +47,12 @@ static void copyRow(Emit &emit, const GemmTiling &tiling, const GemmSource &sour
   Value from = emit.toIndex(emit.load(source.gather, row));
   emit.branch(
       emit.less(from, emit.index(0)),
-      [&] { clearRow(emit, tiling, stage, stageRow, emit.roundUp(source.columns, tiling.lanes)); }, [&] { copy(from); });
+      [&] { clearRow(emit, tiling, stage, stageRow, emit.roundUp(source.columns, tiling.lanes)); },
+      [&] { copy(from); });
 }
 
-void cpu::packColumns(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source, Value panels,
-                      int64_t firstPanel, int64_t width, int64_t pitch) {
+void cpu::packColumns(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source,
+                      Value panels, int64_t firstPanel, int64_t width, int64_t pitch) {
   auto vectorType = VectorType::get(tiling.lanes, emit.getF32Type());
   Value zero = emit.index(0);
   Value panelCount = emit.ceilDiv(source.columns, width);
@@ -88,8 +90,8 @@ static void transpose(Emit &emit, SmallVectorImpl<Value> &rows) {
   }
 }
 
-void cpu::packRows(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source, Value panels,
-                   int64_t firstPanel, int64_t width, int64_t pitch) {
+void cpu::packRows(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source,
+                   Value panels, int64_t firstPanel, int64_t width, int64_t pitch) {
   auto vectorType = VectorType::get(tiling.lanes, emit.getF32Type());
   Value depth = emit.roundUp(source.columns, tiling.lanes);
   emit.loop(0, emit.ceilDiv(source.rows, width), 1, [&](Value panel) {

@@ -18,7 +18,8 @@ namespace mlir::moe {
 using namespace mlir;
 using namespace mlir::tile;
 
-void cpu::emitFault(OpBuilder &builder, Location loc, Value context, FaultKind kind, Value row, Value value, Value limit) {
+void cpu::emitFault(OpBuilder &builder, Location loc, Value context, FaultKind kind, Value row, Value value,
+                    Value limit) {
   auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   // The function pointer is the first field of moert_cpu_context.
@@ -31,20 +32,16 @@ void cpu::emitFault(OpBuilder &builder, Location loc, Value context, FaultKind k
 
 namespace {
 
-/// The only tile op of a kernel function, or null after an error: the function holds it and a return, nothing else.
+/// The only tile op of a kernel function, or null after an error: the function holds it and a return, nothing else, so
+/// that its operands are arguments.
 Operation *getTileOp(func::FuncOp function) {
-  if (!function.getBody().hasOneBlock() || function.front().getOperations().size() != 2 || function.getNumResults() != 0 ||
+  if (!function.getBody().hasOneBlock() || function.front().getOperations().size() != 2 ||
+      function.getNumResults() != 0 ||
       function.front().front().getName().getDialectNamespace() != TileDialect::getDialectNamespace()) {
     function.emitError("kernel '") << function.getName() << "' must hold one tile op and a return without values";
     return nullptr;
   }
-  Operation *op = &function.front().front();
-  for (Value operand : op->getOperands())
-    if (!isa<BlockArgument>(operand)) {
-      op->emitError("operand of kernel '") << function.getName() << "' is not an argument of its function";
-      return nullptr;
-    }
-  return op;
+  return &function.front().front();
 }
 
 /// Memrefs are addressed through their sizes and strides; rows must be contiguous.
@@ -54,13 +51,13 @@ LogicalResult checkArguments(func::FuncOp function) {
       continue;
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type)
-      return function.emitError("argument ") << argument.getArgNumber() << " of kernel '" << function.getName() << "' is "
-                                             << argument.getType() << ", expected a memref or an index";
+      return function.emitError("argument ") << argument.getArgNumber() << " of kernel '" << function.getName()
+                                             << "' is " << argument.getType() << ", expected a memref or an index";
     SmallVector<int64_t> strides;
     int64_t offset;
     if (failed(type.getStridesAndOffset(strides, offset)) || (!strides.empty() && strides.back() != 1))
-      return function.emitError("argument ") << argument.getArgNumber() << " of kernel '" << function.getName() << "' is " << type
-                                             << ", expected an innermost stride of 1";
+      return function.emitError("argument ") << argument.getArgNumber() << " of kernel '" << function.getName()
+                                             << "' is " << type << ", expected an innermost stride of 1";
   }
   return success();
 }
@@ -70,14 +67,15 @@ struct ConvertTileToCPU : moe::impl::ConvertTileToCPUPassBase<ConvertTileToCPU> 
 
   void runOnOperation() override {
     if (lanes < 4 || lanes > 16 || (lanes & (lanes - 1)) != 0) {
-      getOperation().emitError("option lanes is ") << lanes << ", expected 4, 8 or 16";
+      getOperation().emitError("option lanes is ") << lanes.getValue() << ", expected 4, 8 or 16";
       return signalPassFailure();
     }
     if (registers < 16) {
-      getOperation().emitError("option registers is ") << registers << ", expected 16 or more";
+      getOperation().emitError("option registers is ") << registers.getValue() << ", expected 16 or more";
       return signalPassFailure();
     }
-    auto kernels = getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels =
+        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
     if (!kernels)
       return;
     for (auto function : llvm::make_early_inc_range(kernels.getOps<func::FuncOp>()))

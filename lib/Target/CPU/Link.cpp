@@ -106,8 +106,8 @@ LogicalResult runLinker(StringRef input, StringRef output, Location loc) {
   static bool usable = true;
   std::lock_guard<std::mutex> lock(mutex);
   std::string in = input.str(), out = output.str(), text;
-  const char *args[] = {"ld.lld", "-shared", "--no-undefined", "-z", "text", "-z", "noexecstack", "--gc-sections",
-                        "--threads=1", "--build-id=none", "-o", out.c_str(), in.c_str()};
+  const char *args[] = {"ld.lld",        "-shared",     "--no-undefined",  "-z", "text",      "-z",      "noexecstack",
+                        "--gc-sections", "--threads=1", "--build-id=none", "-o", out.c_str(), in.c_str()};
   llvm::raw_string_ostream messages(text);
   if (!usable)
     return emitError(loc, "the linker failed earlier and cannot run again in this process");
@@ -120,7 +120,8 @@ LogicalResult runLinker(StringRef input, StringRef output, Location loc) {
 
 } // namespace
 
-FailureOr<llvm::SmallVector<char, 0>> moe::linkSharedObject(ArrayRef<char> object, ArrayRef<std::string> symbols, Location loc) {
+FailureOr<llvm::SmallVector<char, 0>> moe::linkSharedObject(ArrayRef<char> object, ArrayRef<std::string> symbols,
+                                                            Location loc) {
   FailureOr<ELF64LEObjectFile> parsed =
       open(llvm::MemoryBufferRef(StringRef(object.data(), object.size()), "kernels.o"), loc);
   if (failed(parsed) || failed(checkUndefined(*parsed, loc)))

@@ -29,14 +29,16 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const CPULevel &le
   });
   std::string message;
   llvm::Triple triple(level.triple);
+  llvm::TargetOptions options;
+  options.UseInitArray = true; // where the check of the linked object looks for constructors
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target) {
     emitError(loc, "this LLVM cannot make code for cpu level '") << level.name << "': " << message;
     return nullptr;
   }
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, level.cpu, level.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, level.cpu, level.features, options,
+                                                                          llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                          llvm::CodeGenOptLevel::Aggressive));
 }
 
 static void setAttributes(llvm::Module &module, const CPULevel &level) {

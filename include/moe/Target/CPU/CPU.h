@@ -41,10 +41,10 @@ struct CPUObjectOptions {
   llvm::raw_ostream *assembly = nullptr;
 };
 
-/// Compiles module @kernels, in the LLVM dialect as `convert-kernels-to-llvm` leaves it, and links it: the bytes of an ELF
-/// shared object without needed libraries, undefined symbols or constructors, which exports exactly the kernels (all
-/// functions of external linkage). On failure an error was emitted that names what was wrong, such as a function that
-/// a kernel calls but nobody defines.
+/// Compiles module @kernels, in the LLVM dialect as `convert-kernels-to-llvm` leaves it, and links it: the bytes of an
+/// ELF shared object without needed libraries, undefined symbols or constructors, which exports exactly the kernels
+/// (all functions of external linkage). On failure an error was emitted that names what was wrong, such as a function
+/// that a kernel calls but nobody defines.
 FailureOr<llvm::SmallVector<char, 0>> compileToSharedObject(ModuleOp kernels, const CPUObjectOptions &options);
 
 } // namespace mlir::moe
