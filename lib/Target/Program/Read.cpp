@@ -262,6 +262,9 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
     if (failed(readStep(*entry.steps()->Get(i))))
       return failure();
   prog::ReturnOp::create(builder, loc, sizes[entry.arena()]);
+  for (Value size : llvm::reverse(sizes))  // sizes that only types told of
+    if (size.use_empty())
+      size.getDefiningOp()->erase();
   return success();
 }
 
