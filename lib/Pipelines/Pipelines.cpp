@@ -12,6 +12,9 @@
 
 using namespace mlir;
 
+/// The fusion that is not tile-fuse's.
+static constexpr StringLiteral kWeights = "weights";
+
 static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -25,7 +28,7 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   // Before anything is folded: what is refused should not depend on what could be simplified.
   pm.addPass(createMoECheckRaggedPass());
   addCleanup(pm);
-  if (!llvm::is_contained(options.disabledFusions, Fusion::Weights))
+  if (!llvm::is_contained(options.disabledFusions, kWeights))
     pm.addPass(createMoEFuseWeightsPass());
 }
 
@@ -33,9 +36,9 @@ void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addNestedPass<func::FuncOp>(createConvertMoEToTilePass());
   addCleanup(pm);
   tile::TileFusePassOptions fuse;
-  for (Fusion fusion : options.disabledFusions)
-    if (fusion != Fusion::Weights)
-      fuse.disable.push_back(fusion == Fusion::Gather ? "gather" : "epilogue");
+  for (const std::string &fusion : options.disabledFusions)
+    if (fusion != kWeights)
+      fuse.disable.push_back(fusion);
   pm.addNestedPass<func::FuncOp>(tile::createTileFusePass(fuse));
   addCleanup(pm);
 }
@@ -64,11 +67,8 @@ void moe::buildKernelsPipeline(OpPassManager &pm, const CPULevel &level) {
 namespace {
 
 struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
-  ListOption<moe::Fusion> disabledFusions{
-      *this, "disable-fusion", llvm::cl::desc("fusions to leave out"),
-      llvm::cl::values(clEnumValN(moe::Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
-                       clEnumValN(moe::Fusion::Gather, "gather", "gathered rows as a product's source"),
-                       clEnumValN(moe::Fusion::Weights, "weights", "routing weights in the product before a combine"))};
+  ListOption<std::string> disabledFusions{*this, "disable-fusion",
+                                          llvm::cl::desc("fusions to leave out: epilogue, gather, weights")};
 
   moe::PipelineOptions get() const {
     moe::PipelineOptions options;

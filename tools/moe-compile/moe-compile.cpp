@@ -40,6 +40,7 @@ static cl::opt<Phase> lastPhase(
                clEnumValN(Phase::Program, "program", "the .moe file (default)")));
 static cl::opt<std::string> dumpDir("dump-dir", cl::desc("directory for one file a phase and, on failure, a reproducer"),
                                     cl::value_desc("dir"), cl::cat(category));
+enum class Fusion { Epilogue, Gather, Weights };
 static cl::list<Fusion> disabledFusions(
     "disable-fusion", cl::desc("fusions to leave out"), cl::CommaSeparated, cl::cat(category),
     cl::values(clEnumValN(Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
@@ -97,7 +98,10 @@ int main(int argc, char **argv) {
     return 1;
   options.last = lastPhase;
   options.level = *level;
-  options.pipeline.disabledFusions.assign(disabledFusions.begin(), disabledFusions.end());
+  for (Fusion fusion : disabledFusions) {
+    constexpr StringLiteral names[] = {"epilogue", "gather", "weights"};
+    options.pipeline.disabledFusions.push_back(names[static_cast<unsigned>(fusion)].str());
+  }
   options.dumpDir = dumpDir;
 
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);

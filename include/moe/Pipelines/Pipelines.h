@@ -17,15 +17,10 @@ namespace mlir::moe {
 #define GEN_PASS_REGISTRATION
 #include "moe/Pipelines/Passes.h.inc"
 
-/// Fusions that can be left out.
-enum class Fusion {
-  Epilogue, ///< elementwise work in a product's epilogue
-  Gather,   ///< gathered rows as a product's source
-  Weights   ///< routing weights in the product before a combine
-};
-
 struct PipelineOptions {
-  SmallVector<Fusion> disabledFusions;
+  /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a product's
+  /// source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
+  SmallVector<std::string> disabledFusions;
 };
 
 /// `moe`: imports StableHLO, checks what is known of ragged values, canonicalises.
