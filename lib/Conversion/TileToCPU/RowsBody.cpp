@@ -332,6 +332,10 @@ void RowBody::emitOp(Operation *inner) {
       .Case([&](LoadOp load) { emitLoad(load); })
       .Case([&](SelectOp select) { emitSelect(select); })
       .Case([&](vector::ReductionOp reduction) { scalars.map(reduction.getDest(), reduce(reduction)); })
+      .Case([&](vector::ExtractOp extract) {
+        Value piece = emit(extract.getSource(), Piece::fixed(extract.getStaticPosition()[0], 1));
+        scalars.map(extract.getResult(), vector::ExtractOp::create(builder, loc, piece, 0));
+      })
       .Case([&](LookupOp lookup) {
         Value row = lookup.getRow(), memory = lookupMemory.lookup(row);
         if (!memory || scratch.count(row))

@@ -303,9 +303,23 @@ func.func @rows_c4_ops(%i0: memref<?x8xf32>, %y0: memref<?x8xf32>) {
   tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?x8xf32>) {
   ^bb0(%r: index, %x0: memref<?x8xf32>):
     %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
-    // expected-error @+1 {{'vector.shape_cast' op is in the body of tile.rows, expected elementwise arith or math, arith.constant, vector.broadcast, reduction, extract_strided_slice, insert_strided_slice, deinterleave, interleave or step, or a tile op for bodies}}
+    // expected-error @+1 {{'vector.shape_cast' op is in the body of tile.rows, expected elementwise arith or math, arith.constant, vector.broadcast, reduction, extract, extract_strided_slice, insert_strided_slice, deinterleave, interleave or step, or a tile op for bodies}}
     %s = vector.shape_cast %v : vector<8xf32> to vector<2x4xf32>
     tile.yield %v : vector<8xf32>
+  }
+  return
+}
+
+// -----
+
+// rows (C4) dynamic position
+func.func @rows_c4_position(%i0: memref<?x8xf32>, %y0: memref<?xf32>) {
+  tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?xf32>) {
+  ^bb0(%r: index, %x0: memref<?x8xf32>):
+    %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
+    // expected-error @+1 {{has a dynamic position in the body of tile.rows, expected a static one}}
+    %s = vector.extract %v[%r] : f32 from vector<8xf32>
+    tile.yield %s : f32
   }
   return
 }
@@ -318,7 +332,7 @@ func.func @rows_c4_memory(%i0: memref<?x8xf32>, %y0: memref<?x8xf32>) {
   tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?x8xf32>) {
   ^bb0(%r: index, %x0: memref<?x8xf32>):
     %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
-    // expected-error @+1 {{'memref.load' op is in the body of tile.rows, expected elementwise arith or math, arith.constant, vector.broadcast, reduction, extract_strided_slice, insert_strided_slice, deinterleave, interleave or step, or a tile op for bodies}}
+    // expected-error @+1 {{'memref.load' op is in the body of tile.rows, expected elementwise arith or math, arith.constant, vector.broadcast, reduction, extract, extract_strided_slice, insert_strided_slice, deinterleave, interleave or step, or a tile op for bodies}}
     %s = memref.load %x0[%r, %r] : memref<?x8xf32>
     tile.yield %v : vector<8xf32>
   }

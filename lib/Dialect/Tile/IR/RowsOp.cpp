@@ -43,14 +43,14 @@ static bool isBodyType(Type type) {
 /// (C4)
 static LogicalResult verifyBodyOp(Operation &op, RowsOp rows) {
   bool allowed =
-      isElementwise(&op) || isa<arith::ConstantOp, vector::BroadcastOp, vector::ReductionOp,
+      isElementwise(&op) || isa<arith::ConstantOp, vector::BroadcastOp, vector::ReductionOp, vector::ExtractOp,
                                 vector::ExtractStridedSliceOp, vector::InsertStridedSliceOp, vector::DeinterleaveOp,
                                 vector::InterleaveOp, vector::StepOp, LoadOp, SelectOp, LookupOp, FaultOp, YieldOp>(op);
   if (!allowed) {
-    InFlightDiagnostic diagnostic =
-        op.emitOpError("is in the body of tile.rows, expected elementwise arith or math, arith.constant, "
-                       "vector.broadcast, reduction, extract_strided_slice, insert_strided_slice, deinterleave, "
-                       "interleave or step, or a tile op for bodies");
+    InFlightDiagnostic diagnostic = op.emitOpError(
+        "is in the body of tile.rows, expected elementwise arith or math, arith.constant, "
+        "vector.broadcast, reduction, extract, extract_strided_slice, insert_strided_slice, deinterleave, "
+        "interleave or step, or a tile op for bodies");
     diagnostic.attachNote(rows.getLoc()) << "the body belongs to this op";
     return diagnostic;
   }
@@ -61,6 +61,8 @@ static LogicalResult verifyBodyOp(Operation &op, RowsOp rows) {
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op); broadcast && !isScalar(broadcast.getSourceType()))
     return op.emitOpError() << "broadcasts " << broadcast.getSourceType()
                             << " in the body of tile.rows, expected a scalar";
+  if (auto extract = dyn_cast<vector::ExtractOp>(op); extract && extract.hasDynamicPosition())
+    return op.emitOpError("has a dynamic position in the body of tile.rows, expected a static one");
   return success();
 }
 
