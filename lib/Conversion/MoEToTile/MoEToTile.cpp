@@ -89,7 +89,7 @@ void Lowering::findPlans() {
         continue;
       Value plan;
       for (Value operand : op.getOperands())
-        if (isa<PlanType>(operand.getType()))
+        if (!plan && isa<PlanType>(operand.getType())) // a gather names a second one, through which it reads
           plan = operand;
       for (Value value : values)
         if (!plan)

@@ -17,8 +17,22 @@ LogicalResult to_tile::lower(GatherOp op, Lowering &lowering) {
     return failure();
   const Plan &plan = lowering.getPlan(op.getPlan());
   auto type = cast<RankedTensorType>(getPlainType(op.getType()));
+  Value token = plan.token;
+  if (op.getThrough()) {
+    // Two lookups become one list of numbers, so that the copy is fused into a product as any other.
+    Value outer = token, inner = lowering.getPlan(op.getThrough()).token;
+    token = lowering.createRows({outer, inner}, Value(), cast<RankedTensorType>(outer.getType()), plan.rows,
+                                [](RowBody &body) {
+                                  Value row = body.load(0, body.row);
+                                  // -1 stays -1; its number would load as 0.
+                                  Value zero = arith::ConstantIntOp::create(body.b, body.b.getI32Type(), 0);
+                                  Value none = arith::CmpIOp::create(body.b, arith::CmpIPredicate::slt, row, zero);
+                                  Value found = body.load(1, toIndex(body, row));
+                                  body.yield(arith::SelectOp::create(body.b, none, row, found).getResult());
+                                })[0];
+  }
   // No bounds: the token of a row outside every group is -1, whose row loads as zeros.
-  lowering.replace(op, lowering.createRows({op.getX(), plan.token}, Value(), type, plan.rows, [&](RowBody &body) {
+  lowering.replace(op, lowering.createRows({op.getX(), token}, Value(), type, plan.rows, [&](RowBody &body) {
     body.yield(body.load(0, toIndex(body, body.load(1, body.row))));
   }));
   return success();

@@ -114,3 +114,22 @@ func.func @no_columns(%h: tensor<?x0xf32>) -> tensor<?x0xf32> {
   %a = moe.gated_activation %h : tensor<?x0xf32> -> tensor<?x0xf32>
   return %a : tensor<?x0xf32>
 }
+
+// Two lookups become one list of row numbers; -1 stays -1.
+// CHECK-LABEL: func @gather_through
+func.func @gather_through(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %jds: tensor<?x1xi32>) -> tensor<?x8xf32, #moe.ragged<groups = 4>> {
+  // CHECK: %[[P:.*]]:6 = tile.plan ids(%arg1
+  // CHECK: %[[Q:.*]]:6 = tile.plan ids(%arg2
+  // CHECK: %[[INDEX:.*]] = tile.rows ins(%[[Q]]#3, %[[P]]#3 : tensor<?xi32>, tensor<?xi32>)
+  // CHECK: %[[OUTER:.*]] = tile.load %{{.*}}[%{{.*}}] : tensor<?xi32> -> i32
+  // CHECK: %[[NONE:.*]] = arith.cmpi slt, %[[OUTER]], %{{.*}} : i32
+  // CHECK: %[[FOUND:.*]] = tile.load
+  // CHECK: %[[ROW:.*]] = arith.select %[[NONE]], %[[OUTER]], %[[FOUND]] : i32
+  // CHECK: tile.yield %[[ROW]]
+  // CHECK: tile.rows ins(%arg0, %[[INDEX]] : tensor<?x8xf32>, tensor<?xi32>)
+  %p = moe.plan %ids : tensor<?x2xi32> -> !moe.plan<groups = 8, topk = 2>
+  %q = moe.plan %jds : tensor<?x1xi32> -> !moe.plan<groups = 4, topk = 1>
+  %g = moe.gather %x, %q through %p
+      : tensor<?x8xf32>, !moe.plan<groups = 4, topk = 1>, !moe.plan<groups = 8, topk = 2> -> tensor<?x8xf32, #moe.ragged<groups = 4>>
+  return %g : tensor<?x8xf32, #moe.ragged<groups = 4>>
+}

@@ -257,3 +257,43 @@ func.func @accumulate(%x: tensor<?x4xf32, #r>, %s: tensor<2xi32>, %acc: tensor<2
   // CHECK: tensor.cast %{{.*}} : tensor<2x4x4xf32> to tensor<2x4x?xf32>
   return %0 : tensor<2x4x?xf32>
 }
+
+// -----
+
+#r = #moe.ragged<groups = 2>
+#e = #moe.ragged<groups = 8>
+!p = !moe.plan<groups = 2, topk = 2>
+!q = !moe.plan<groups = 8, topk = 1>
+
+// First by rank, then by expert: the rows are copied once.
+// CHECK-LABEL: func.func @gather_of_gather(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4xf32>, %[[RANKS:[^:]*]]: tensor<?x2xi32>, %[[EXPERTS:[^:]*]]: tensor<?x1xi32>)
+func.func @gather_of_gather(%x: tensor<?x4xf32>, %ranks: tensor<?x2xi32>, %experts: tensor<?x1xi32>) -> tensor<?x4xf32, #e> {
+  // CHECK: %[[P:.*]] = moe.plan %[[RANKS]]
+  %p = moe.plan %ranks : tensor<?x2xi32> -> !p
+  %g = moe.gather %x, %p : tensor<?x4xf32>, !p -> tensor<?x4xf32, #r>
+  %c = tensor.cast %g : tensor<?x4xf32, #r> to tensor<?x4xf32>
+  // CHECK: %[[Q:.*]] = moe.plan %[[EXPERTS]]
+  %q = moe.plan %experts : tensor<?x1xi32> -> !q
+  // CHECK-NEXT: %[[H:.*]] = moe.gather %[[X]], %[[Q]] through %[[P]] :
+  %h = moe.gather %c, %q : tensor<?x4xf32>, !q -> tensor<?x4xf32, #e>
+  // CHECK-NEXT: return %[[H]]
+  return %h : tensor<?x4xf32, #e>
+}
+
+// A third one stays: a gather reads through one plan.
+// CHECK-LABEL: func.func @three_gathers(
+func.func @three_gathers(%x: tensor<?x4xf32>, %a: tensor<?x1xi32>, %b: tensor<?x1xi32>, %c: tensor<?x1xi32>) -> tensor<?x4xf32, #e> {
+  %p = moe.plan %a : tensor<?x1xi32> -> !q
+  %q = moe.plan %b : tensor<?x1xi32> -> !q
+  %s = moe.plan %c : tensor<?x1xi32> -> !q
+  %0 = moe.gather %x, %p : tensor<?x4xf32>, !q -> tensor<?x4xf32, #e>
+  %1 = tensor.cast %0 : tensor<?x4xf32, #e> to tensor<?x4xf32>
+  // CHECK: %[[G:.*]] = moe.gather %{{.*}}, %{{.*}} through
+  %2 = moe.gather %1, %q : tensor<?x4xf32>, !q -> tensor<?x4xf32, #e>
+  // CHECK: %[[C:.*]] = tensor.cast %[[G]]
+  %3 = tensor.cast %2 : tensor<?x4xf32, #e> to tensor<?x4xf32>
+  // CHECK: moe.gather %[[C]], %{{[^ ]*}} :
+  %4 = moe.gather %3, %s : tensor<?x4xf32>, !q -> tensor<?x4xf32, #e>
+  return %4 : tensor<?x4xf32, #e>
+}

@@ -74,6 +74,42 @@ func.func @f(%x: tensor<?x4xf32>, %p: !moe.plan<groups = 2, topk = 2>) {
 
 // -----
 
+!p = !moe.plan<groups = 2, rows = 4, tokens = 4, topk = 1>
+!q = !moe.plan<groups = 2, rows = 8>
+
+// C3: no slots
+func.func @f(%x: tensor<5x4xf32>, %p: !p, %q: !q) {
+  // expected-error@+1 {{'moe.gather' op topk of through is 0, expected at least 1}}
+  %0 = moe.gather %x, %p through %q : tensor<5x4xf32>, !p, !q -> tensor<4x4xf32, #moe.ragged<groups = 2>>
+  return
+}
+
+// -----
+
+!p = !moe.plan<groups = 2, rows = 4, tokens = 4, topk = 1>
+!q = !moe.plan<groups = 2, rows = 10, tokens = 5, topk = 2>
+
+// C3: rows of through
+func.func @f(%x: tensor<5x4xf32>, %p: !p, %q: !q) {
+  // expected-error@+1 {{'moe.gather' op number of tokens of the plan is 4, expected 10 (rows of through)}}
+  %0 = moe.gather %x, %p through %q : tensor<5x4xf32>, !p, !q -> tensor<4x4xf32, #moe.ragged<groups = 2>>
+  return
+}
+
+// -----
+
+!p = !moe.plan<groups = 2, rows = 10, tokens = 10, topk = 1>
+!q = !moe.plan<groups = 2, rows = 10, tokens = 5, topk = 2>
+
+// C3: rows of x
+func.func @f(%x: tensor<10x4xf32>, %p: !p, %q: !q) {
+  // expected-error@+1 {{'moe.gather' op number of rows of x is 10, expected 5 (tokens of through)}}
+  %0 = moe.gather %x, %p through %q : tensor<10x4xf32>, !p, !q -> tensor<10x4xf32, #moe.ragged<groups = 2>>
+  return
+}
+
+// -----
+
 //===--- ragged_matmul ---===//
 
 !p = !moe.plan<groups = 2, rows = 8>

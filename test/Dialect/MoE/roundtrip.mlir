@@ -77,11 +77,14 @@ func.func @plans(%ids: tensor<?x2xi32>, %static: tensor<48x2xi32>, %s32: tensor<
 !plan = !moe.plan<groups = 8, topk = 2>
 
 // CHECK-LABEL: func.func @ragged
-func.func @ragged(%ids: tensor<?x2xi32>, %x: tensor<?x64xbf16>, %kn: tensor<8x64x32xbf16>, %nk: tensor<8x32x64xbf16>,
+func.func @ragged(%ids: tensor<?x2xi32>, %ids1: tensor<?x1xi32>, %x: tensor<?x64xbf16>, %kn: tensor<8x64x32xbf16>, %nk: tensor<8x32x64xbf16>,
                   %b: tensor<8x32xf32>, %w: tensor<?x2xf32>) {
   %p = moe.plan %ids : tensor<?x2xi32> -> !plan
   // CHECK: %[[G:.*]] = moe.gather %{{.*}}, %{{.*}} : tensor<?x64xbf16>, !moe.plan<groups = 8, topk = 2> -> tensor<?x64xbf16, #moe.ragged<groups = 8>>
   %g = moe.gather %x, %p : tensor<?x64xbf16>, !plan -> tensor<?x64xbf16, #r8>
+  %p1 = moe.plan %ids1 : tensor<?x1xi32> -> !moe.plan<groups = 4, topk = 1>
+  // CHECK: moe.gather %{{.*}}, %{{.*}} through %{{.*}} : tensor<?x64xbf16>, !moe.plan<groups = 4, topk = 1>, !moe.plan<groups = 8, topk = 2> -> tensor<?x64xbf16, #moe.ragged<groups = 4>>
+  %t = moe.gather %x, %p1 through %p : tensor<?x64xbf16>, !moe.plan<groups = 4, topk = 1>, !plan -> tensor<?x64xbf16, #moe.ragged<groups = 4>>
   // CHECK: moe.ragged_matmul %[[G]], %{{.*}} plan %{{.*}} : tensor<?x64xbf16, #moe.ragged<groups = 8>>, tensor<8x64x32xbf16>, !moe.plan<groups = 8, topk = 2> -> tensor<?x32xbf16, #moe.ragged<groups = 8>>
   %y = moe.ragged_matmul %g, %kn plan %p : tensor<?x64xbf16, #r8>, tensor<8x64x32xbf16>, !plan -> tensor<?x32xbf16, #r8>
   // CHECK: moe.ragged_matmul %{{.*}}, %{{.*}} plan %{{.*}} bias %{{.*}} weights %{{.*}} {layout = #moe.weights<nk>} : tensor<?x64xbf16, #moe.ragged<groups = 8>>, tensor<8x32x64xbf16>, !moe.plan<groups = 8, topk = 2>, tensor<8x32xf32>, tensor<?x2xf32> -> tensor<?x32xf32, #moe.ragged<groups = 8>>

@@ -31,8 +31,10 @@ static bool isSplatOf(Value tensor, double number) {
 }
 
 OpFoldResult GatherOp::fold(FoldAdaptor) {
-  if (hasNoRows(getPlan()))
+  if (hasNoRows(getPlan()) || (getThrough() && hasNoRows(getThrough())))
     return zeros(getResult());
+  if (getThrough())
+    return {};
   // With one slot a token, gather undoes an unweighted combine by the same plan. Rows outside every group must
   // be zero already, and what an upstream op made may only claim so.
   auto combine = getX().getDefiningOp<CombineOp>();
@@ -65,6 +67,33 @@ OpFoldResult NormalizeOp::fold(FoldAdaptor) {
   if (getNan() == NanPolicy::Propagate && !getRenormalize() && getScale().isExactlyValue(1.0))
     return getValues();
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Gather of a gather
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The rows that one gather copies are read through its plan by the next: a lookup of numbers instead of a copy.
+struct GatherOfGather : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(GatherOp op, PatternRewriter &rewriter) const override {
+    // The inner result is ragged, x is plain: there is a cast between them.
+    auto cast = op.getX().getDefiningOp<tensor::CastOp>();
+    auto inner = cast ? cast.getSource().getDefiningOp<GatherOp>() : GatherOp();
+    if (!inner || inner.getThrough() || op.getThrough())
+      return failure();
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getXMutable().assign(inner.getX());
+      op.getThroughMutable().assign(inner.getPlan());
+    });
+    return success();
+  }
+};
+} // namespace
+
+void GatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<GatherOfGather>(context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,10 +9,10 @@ using namespace mlir::moe;
 using namespace mlir::moe::detail;
 
 /// The plan has slots, so that rows can be traced to tokens.
-static LogicalResult verifySlots(Operation *op, PlanType plan) {
+static LogicalResult verifySlots(Operation *op, PlanType plan, StringRef what = "the plan") {
   if (plan.getTopk() >= 1)
     return success();
-  return op->emitOpError() << "topk of the plan is 0, expected at least 1 (a plan made from sizes knows no slots)";
+  return op->emitOpError() << "topk of " << what << " is 0, expected at least 1 (a plan made from sizes knows no slots)";
 }
 
 /// `type` is `[T, k]` of the plan.
@@ -35,9 +35,19 @@ LogicalResult GatherOp::verify() {
   auto x = getX().getType();
   RankedTensorType result = getResult().getType();
   PlanType plan = getPlan().getType();
-  // C1
-  if (failed(verifySlots(*this, plan)) ||
-      failed(verifyDim(*this, "number of rows of x", x.getDimSize(0), plan.getTokens(), "tokens of the plan")))
+  // C1, C3
+  if (failed(verifySlots(*this, plan)))
+    return failure();
+  PlanType source = plan;
+  if (getThrough()) {
+    source = cast<PlanType>(getThrough().getType());
+    if (failed(verifySlots(*this, source, "through")) ||
+        failed(verifyDim(*this, "number of tokens of the plan", plan.getTokens(), source.getRows(),
+                         "rows of through")))
+      return failure();
+  }
+  if (failed(verifyDim(*this, "number of rows of x", x.getDimSize(0), source.getTokens(),
+                       getThrough() ? "tokens of through" : "tokens of the plan")))
     return failure();
   // C2
   if (failed(verifyRagged(*this, "result", result, plan)) ||

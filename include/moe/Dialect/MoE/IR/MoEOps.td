@@ -164,7 +164,7 @@ def MoE_PlanOp : MoE_Op<"plan"> {
     ```
     Constraints:
     - (C1) the plan's tokens and topk are the shape of ids; topk is static and at least 1.
-    - (C2) the plan's rows are `capacity`, or follow from T, k, E and align.
+    - (C2) the plan's rows are `capacity`, or follow from T, k, E and align and fit in 64 bits.
     - (C3) capacity is at least 0.
   }];
   let arguments = (ins MoE_Ids:$ids, OptionalAttr<I64Attr>:$capacity);
@@ -187,7 +187,7 @@ def MoE_PlanFromSizesOp : MoE_Op<"plan_from_sizes"> {
     Constraints:
     - (C1) sizes has `groups` elements.
     - (C2) topk is 0.
-    - (C3) rows is given exactly if the plan's rows are dynamic.
+    - (C3) rows is given exactly if the plan's rows are dynamic; a constant is not negative.
     - (C4) constant sizes are not negative, and no group that has rows ends past the number of rows.
   }];
   let arguments = (ins MoE_Sizes:$sizes, Optional<Index>:$rows);
@@ -228,19 +228,31 @@ def MoE_GatherOp : MoE_TensorOp<"gather"> {
   let description = [{
     `result[r] = x[token(r)]`, zero for rows outside every group.
 
+    With `through`, x is not in the order of tokens but stands for the rows of a second plan, and is read through it:
+    `result[r] = x[token'(token(r))]`, where the tokens of the first plan are the rows of the second, and a row without a
+    token' is zero. A gather of a gather is written so by the canonicaliser: the rows are copied once.
+
     Example:
     ```mlir
     %g = moe.gather %x, %p : tensor<?x64xbf16>, !moe.plan<groups = 8, topk = 2>
         -> tensor<?x64xbf16, #moe.ragged<groups = 8>>
+    %h = moe.gather %x, %q through %p : tensor<?x64xbf16>, !moe.plan<groups = 4, topk = 1>, !moe.plan<groups = 8, topk = 2>
+        -> tensor<?x64xbf16, #moe.ragged<groups = 4>>
     ```
     Constraints:
     - (C1) the plan has slots (topk >= 1) and as many tokens as x has rows.
     - (C2) the result has the plan's rows, x's columns and element type, and a ragged encoding with the plan's groups and align.
+    - (C3) with `through`, both plans have slots, x has as many rows as `through` has tokens, and the plan has as many
+      tokens as `through` has rows.
   }];
-  let arguments = (ins MoE_Matrix:$x, MoE_PlanType:$plan);
+  let arguments = (ins MoE_Matrix:$x, MoE_PlanType:$plan, Optional<MoE_PlanType>:$through);
   let results = (outs MoE_RaggedMatrix:$result);
-  let assemblyFormat = "$x `,` $plan attr-dict `:` type($x) `,` qualified(type($plan)) `->` type($result)";
+  let assemblyFormat = [{
+    $x `,` $plan (`through` $through^)? attr-dict `:` type($x) `,` qualified(type($plan)) (`,` qualified(type($through))^)?
+    `->` type($result)
+  }];
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments]> {
@@ -262,8 +274,10 @@ def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments
       is zero whatever it holds (mode `rows`; the plan needs slots).
     - `acc` of the result's type, f32: the product is added to it (mode `contraction`); empty groups keep theirs.
     - `lhs_scale`, `rhs_scale` f32 with `scale_block` = the number of consecutive elements along the contraction that
-      share one factor (0: one factor a row or column): operands stand for `value * scale`. Declared for FP8 and
-      verified; a target may refuse them by name.
+      share one factor: operands stand for `value * scale`. A scale has the shape of its operand with the contraction
+      dimension divided by scale_block, rounded up; with `scale_block = 0` without that dimension (one factor a row of lhs
+      and a column of each group of rhs; in mode `contraction` one a column of each group on both sides). Declared for FP8
+      and verified; a target may refuse them by name.
     - `precision = tf32`: f32 operands may be rounded to TF32.
 
     Example:
@@ -276,16 +290,16 @@ def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments
           !moe.plan<groups = 8, topk = 2>, tensor<8x64x32xf32> -> tensor<8x64x32xf32>
     ```
     Constraints:
-    - (C1) ranks and shapes as in the table; lhs and rhs have the same element type.
+    - (C1) ranks and shapes as in the table; lhs and rhs have the same element type; layout `nk` only where rhs is a weight.
     - (C2) modes `rows` and `contraction` have a plan, mode `batch` has none.
     - (C3) ragged operands and results carry a ragged encoding with the plan's groups and align, and the plan's rows.
-    - (C4) 0 <= group_offset and group_offset + g <= the plan's groups; without group_offset, g equals them.
+    - (C4) 0 <= group_offset and group_offset + g <= the plan's groups, with a static g; without group_offset, g equals them;
+      none in mode `batch`.
     - (C5) bias is `[g, N]`, only in mode `rows`.
     - (C6) weights is `[T, k]` of the plan, only in mode `rows`.
     - (C7) acc has the result's type, f32, only in mode `contraction`.
-    - (C8) scales come with scale_block; shapes follow it: one factor for every scale_block elements along K,
-      rounded up (in mode `contraction`, along the rows), for each row of lhs, and for each column of each group of rhs.
-    - (C9) scale_block is 0 or divides align in mode `contraction`.
+    - (C8) scales come with scale_block and scale_block with a scale; it is at least 0, and the shapes follow it.
+    - (C9) scale_block is 0 or divides align in mode `contraction`: one factor never covers rows of two groups.
     - (C10) the result's element type is the operands' or f32.
   }];
   let arguments = (ins MoE_AnyTensor:$lhs, MoE_AnyTensor:$rhs, Optional<MoE_PlanType>:$plan,
