@@ -184,10 +184,13 @@ bool moert::overlapsItself(const Argument &argument, const int64_t *shape, const
   for (int32_t d = 0; d < argument.rank; ++d) {
     if (shape[d] == 0)
       return false;
-    if (shape[d] > 1)
-      order[n++] = d;
+    if (shape[d] == 1)
+      continue;
+    int32_t at = n++;
+    for (; at > 0 && strides[order[at - 1]] > strides[d]; --at)
+      order[at] = order[at - 1];
+    order[at] = d;
   }
-  std::sort(order, order + n, [&](int32_t a, int32_t b) { return strides[a] < strides[b]; });
   int64_t reach = 1; // cannot overflow: checkMemory found the span
   for (int32_t i = 0; i < n; ++i) {
     if (strides[order[i]] < reach)

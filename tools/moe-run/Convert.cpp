@@ -97,7 +97,7 @@ double moe_run::floatAt(const Array &array, size_t i) {
     throw Error("element type " + array.type + " is not supported");
   auto bits = elementAt<uint16_t>(array, i);
   xtl::half_float half;
-  std::memcpy(&half, &bits, sizeof(bits));
+  std::memcpy(static_cast<void *>(&half), &bits, sizeof(bits));
   return double(float(half));
 }
 

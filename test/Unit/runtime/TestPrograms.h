@@ -162,8 +162,9 @@ inline void expectError(moe_status *status, moe_code code, const std::string &te
   EXPECT_EQ(moe_status_code(status), code) << moe_status_message(status);
   EXPECT_NE(std::string(moe_status_message(status)).find(text), std::string::npos)
       << "message: " << moe_status_message(status) << "\nexpected: " << text;
-  if (status)
+  if (status) {
     EXPECT_NE(std::string(moe_status_where(status)).find("runtime/"), std::string::npos) << moe_status_where(status);
+  }
   moe_status_free(status);
 }
 
