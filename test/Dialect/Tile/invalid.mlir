@@ -531,3 +531,31 @@ func.func @yield_only_ends_a_body_or_an_epilogue() {
   // expected-error @+1 {{'tile.yield' op expects parent op to be one of 'tile.ragged_gemm, tile.rows'}}
   tile.yield
 }
+
+// -----
+
+// rows (C4) extract of everything
+func.func @rows_c4_extract_of_everything(%i0: memref<?x8xf32>, %y0: memref<?x8xf32>) {
+  tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?x8xf32>) {
+  ^bb0(%r: index, %x0: memref<?x8xf32>):
+    %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
+    // expected-error @+1 {{'vector.extract' op takes no element in the body of tile.rows, expected one position of at least 0}}
+    %s = vector.extract %v[] : vector<8xf32> from vector<8xf32>
+    tile.yield %v : vector<8xf32>
+  }
+  return
+}
+
+// -----
+
+// rows (C4) extract of poison
+func.func @rows_c4_extract_of_poison(%i0: memref<?x8xf32>, %y0: memref<?x8xf32>) {
+  tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?x8xf32>) {
+  ^bb0(%r: index, %x0: memref<?x8xf32>):
+    %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
+    // expected-error @+1 {{'vector.extract' op takes no element in the body of tile.rows, expected one position of at least 0}}
+    %s = vector.extract %v[-1] : f32 from vector<8xf32>
+    tile.yield %v : vector<8xf32>
+  }
+  return
+}

@@ -61,8 +61,12 @@ static LogicalResult verifyBodyOp(Operation &op, RowsOp rows) {
   if (auto broadcast = dyn_cast<vector::BroadcastOp>(op); broadcast && !isScalar(broadcast.getSourceType()))
     return op.emitOpError() << "broadcasts " << broadcast.getSourceType()
                             << " in the body of tile.rows, expected a scalar";
+  // An empty position gives the whole vector and -1 gives poison; neither is an element.
   if (auto extract = dyn_cast<vector::ExtractOp>(op); extract && extract.hasDynamicPosition())
     return op.emitOpError("has a dynamic position in the body of tile.rows, expected a static one");
+  if (auto extract = dyn_cast<vector::ExtractOp>(op);
+      extract && (extract.getStaticPosition().size() != 1 || extract.getStaticPosition()[0] < 0))
+    return op.emitOpError("takes no element in the body of tile.rows, expected one position of at least 0");
   return success();
 }
 

@@ -44,7 +44,7 @@ static void replaceByOuts(RewriterBase &rewriter, Operation *op, Operation *newO
 namespace {
 
 template <typename Op> struct KernelInterface : DstBufferizableOpInterfaceExternalModel<KernelInterface<Op>, Op> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &state) const {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     if (!cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
       return true;
     auto gemm = dyn_cast<RaggedGemmOp>(op);
@@ -64,7 +64,7 @@ template <typename Op> struct KernelInterface : DstBufferizableOpInterfaceExtern
 
 /// The body's arguments for `ins` become memrefs along with the operands.
 struct RowsInterface : DstBufferizableOpInterfaceExternalModel<RowsInterface, RowsOp> {
-  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &state) const {
+  bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     return !cast<DestinationStyleOpInterface>(op).isDpsInit(&operand);
   }
 

@@ -157,7 +157,7 @@ def Tile_RowsOp : Tile_KernelOp<"rows", [AttrSizedOperandSegments, IsolatedFromA
   let description = [{
     The body computes row r of every out. Its arguments are r, with `bounds` the row's group g, and one for each of `ins`. It works
     on whole rows as vectors: `tile.load` reads a row or an element, upstream `arith` and `math` ops work elementwise,
-    `vector.broadcast`, `vector.reduction`, `vector.extract` (at a static position), `vector.extract_strided_slice`, `vector.deinterleave`, `vector.interleave`, `vector.step`
+    `vector.broadcast`, `vector.reduction`, `vector.extract` (of one element at a static position), `vector.extract_strided_slice`, `vector.deinterleave`, `vector.interleave`, `vector.step`
     and `vector.insert_strided_slice` rearrange, and `tile.select` and `tile.lookup` choose. `tile.yield` gives a vector for each out of
     rank 2 and a scalar for each out of rank 1. With `bounds`, rows outside every group are zero and the body does not run for them.
 
