@@ -5,7 +5,7 @@
 // RUN: moe-run %t.unfused.moe --input %S/../jax/layer_mixtral_bf16.npz --check %S/../jax/layer_mixtral_bf16.npz --rtol-of-max 2e-2
 
 // Mixtral: softmax over all experts, the best two of eight, renormalised.
-// JAX rounds the logits to bf16, this does not: experts.py checks that it chooses the same experts.
+// JAX rounds the logits to bf16, this does not: cases/jax_experts.py checks that it chooses the same experts.
 func.func @mixtral(%x: tensor<48x64xbf16>,
     %router: tensor<64x8xbf16>,
     %w_gate_up: tensor<8x64x224xbf16>,
