@@ -8,6 +8,7 @@
 #include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
+#include "moe/Dialect/SM90/IR/SM90.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 #include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/Tile/Transforms/Passes.h"
@@ -18,7 +19,7 @@ using namespace mlir;
 void moe::registerMoEDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registry.insert<moe::MoEDialect, tile::TileDialect, prog::ProgDialect>();
+  registry.insert<moe::MoEDialect, tile::TileDialect, prog::ProgDialect, sm90::SM90Dialect>();
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
 

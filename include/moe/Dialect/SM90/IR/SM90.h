@@ -1,0 +1,41 @@
+//===- SM90.h - the sm90 dialect -------------------------------------------===//
+#ifndef MOE_DIALECT_SM90_IR_SM90_H
+#define MOE_DIALECT_SM90_IR_SM90_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::sm90 {
+
+/// Most dynamic shared memory that a block can have, in bytes.
+constexpr int64_t kMaxSharedBytes = 232448;
+/// Registers of a multiprocessor.
+constexpr int64_t kRegisters = 65536;
+/// What rings and staging buffers begin at a multiple of: the pattern of the 128-byte swizzle repeats after 1024 bytes.
+constexpr int64_t kSharedAlignment = 1024;
+
+/// After `convert-sm90-to-nvvm` a kernel is an llvm.func with these attributes: an array of parameter attributes, a
+/// LaunchAttr, and a FlatSymbolRefAttr if there is a fallback.
+constexpr llvm::StringLiteral kParamsName = "sm90.params", kLaunchName = "sm90.launch", kFallbackName = "sm90.fallback";
+
+} // namespace mlir::sm90
+
+#include "moe/Dialect/SM90/IR/SM90Dialect.h.inc"
+#include "moe/Dialect/SM90/IR/SM90Enums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "moe/Dialect/SM90/IR/SM90Attrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "moe/Dialect/SM90/IR/SM90Types.h.inc"
+#define GET_OP_CLASSES
+#include "moe/Dialect/SM90/IR/SM90Ops.h.inc"
+
+#endif

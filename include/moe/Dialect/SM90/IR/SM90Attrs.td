@@ -1,0 +1,163 @@
+//===- SM90Attrs.td - attributes, enums and types of the sm90 dialect -----===//
+
+#ifndef MOE_DIALECT_SM90_IR_SM90ATTRS_TD
+#define MOE_DIALECT_SM90_IR_SM90ATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "moe/Dialect/SM90/IR/SM90Dialect.td"
+
+class SM90_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<name, summary, cases> {
+  let cppNamespace = "::mlir::sm90";
+}
+class SM90_Attr<string name, string attrMnemonic> : AttrDef<SM90_Dialect, name> { let mnemonic = attrMnemonic; }
+
+//===----------------------------------------------------------------------===//
+// How the host makes a kernel's parameters and launches it
+//===----------------------------------------------------------------------===//
+
+def SM90_Extent : SM90_Enum<"Extent", "what a term of a tensor map's dimension or stride reads", [
+  I32EnumCase<"None", 0, "none">,       // nothing: the term is its constant
+  I32EnumCase<"Size", 1, "size">,       // size of dimension `dim` of the argument
+  I32EnumCase<"Stride", 2, "stride">    // stride of dimension `dim` of the argument, in bytes
+]>;
+def SM90_ExtentAttr : EnumAttr<SM90_Dialect, SM90_Extent, "extent">;
+
+def SM90_TermAttr : SM90_Attr<"Term", "term"> {
+  let summary = "a size or stride of a tensor map: constant + sign * (size or stride of the argument)";
+  let description = [{
+    64-bit. `of` is `none`, `size` (of dimension `dim`) or `stride` (of dimension `dim`, in bytes); `sign` is 1 or -1.
+
+    Example: `#sm90.term<constant = 4096>`, `#sm90.term<of = size, dim = 0>`, `#sm90.term<constant = 34359738368, of = stride, dim = 0, sign = -1>`.
+  }];
+  let parameters = (ins DefaultValuedParameter<"int64_t", "0">:$constant,
+    DefaultValuedParameter<"::mlir::sm90::Extent", "::mlir::sm90::Extent::None">:$of,
+    DefaultValuedParameter<"int64_t", "0">:$dim, DefaultValuedParameter<"int64_t", "1">:$sign);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def SM90_PointerAttr : SM90_Attr<"Pointer", "pointer"> {
+  let summary = "parameter: device address of launch argument `arg` (64 bit)";
+  let parameters = (ins "int64_t":$arg);
+  let assemblyFormat = "`<` $arg `>`";
+}
+def SM90_SizeAttr : SM90_Attr<"Size", "size"> {
+  let summary = "parameter: size of dimension `dim` of argument `arg`, of `width` bits";
+  let parameters = (ins "int64_t":$arg, "int64_t":$dim, DefaultValuedParameter<"int64_t", "32">:$width);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def SM90_StrideAttr : SM90_Attr<"Stride", "stride"> {
+  let summary = "parameter: stride of dimension `dim` of argument `arg`, in elements, of `width` bits";
+  let parameters = (ins "int64_t":$arg, "int64_t":$dim, DefaultValuedParameter<"int64_t", "64">:$width);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def SM90_ScalarAttr : SM90_Attr<"Scalar", "scalar"> {
+  let summary = "parameter: scalar `index` of the launch (they follow the buffers), of `width` bits";
+  let parameters = (ins "int64_t":$index, DefaultValuedParameter<"int64_t", "64">:$width);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+def SM90_FaultsAttr : SM90_Attr<"Faults", "faults"> {
+  let summary = "parameter: device address of the fault block";
+  let assemblyFormat = "";
+}
+def SM90_CounterAttr : SM90_Attr<"Counter", "counter"> {
+  let summary = "parameter: device address of a u32 that is zero when the kernel starts";
+  let assemblyFormat = "";
+}
+def SM90_TensorMapAttr : SM90_Attr<"TensorMap", "tensor_map"> {
+  let summary = "parameter: a CUtensorMap of argument `arg`, 128 bytes by value";
+  let description = [{
+    Encoded on the host at each enqueue with `cuTensorMapEncodeTiled`: element type `element`, rank `dims.size()`, innermost dimension
+    first; `strides` has one entry fewer, in bytes; `box` in elements. Element strides are 1, no interleave, 128-byte swizzle, L2 promotion of 256 bytes,
+    out-of-bounds elements read as zero. A dimension that comes out as 0 is passed as 1: the kernel reads none of it then.
+
+    Constraints:
+    - (C1) rank 1 to 5, one stride fewer than dims, one box size for each dim.
+    - (C2) box sizes are 1 to 256, and the inner box is 128 bytes.
+  }];
+  let parameters = (ins "int64_t":$arg, "::mlir::Type":$element, ArrayRefParameter<"::mlir::sm90::TermAttr">:$dims,
+    ArrayRefParameter<"::mlir::sm90::TermAttr">:$strides, ArrayRefParameter<"int64_t">:$box);
+  let assemblyFormat = "`<` $arg `,` $element `,` `dims` `=` `[` $dims `]` `,` `strides` `=` `[` $strides `]` `,` `box` `=` `[` $box `]` `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes that one box moves.
+    int64_t getBoxBytes() const;
+  }];
+}
+
+def SM90_LaunchAttr : SM90_Attr<"Launch", "launch"> {
+  let summary = "how a kernel is launched";
+  let description = [{
+    `threads` a block, blocks a `cluster` (1 or 2), `shared` bytes of dynamic shared memory, and the grid: `per_sm` blocks for each SM
+    (rounded down to a multiple of the cluster) if that is not 0, else `blocks` blocks.
+  }];
+  let parameters = (ins "int64_t":$threads, DefaultValuedParameter<"int64_t", "1">:$cluster, DefaultValuedParameter<"int64_t", "0">:$shared,
+    DefaultValuedParameter<"int64_t", "0">:$per_sm, DefaultValuedParameter<"int64_t", "0">:$blocks);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+class SM90_Type<string name, string typeMnemonic> : TypeDef<SM90_Dialect, name> { let mnemonic = typeMnemonic; }
+
+def SM90_TensorMapType : SM90_Type<"TensorMap", "tensor_map"> {
+  let summary = "a kernel argument that is a CUtensorMap by value";
+}
+
+def SM90_RingType : SM90_Type<"Ring", "ring"> {
+  let summary = "a ring of stages in shared memory, each with a full and an empty barrier";
+  let description = [{
+    `stages` pieces of `bytes` bytes, filled by the producer and read by the consumers in order.
+    Example: `!sm90.ring<4 x 49152>`
+    Constraints:
+    - (C1) at least 2 stages; bytes is a positive multiple of 1024, which is what the 128-byte swizzle needs.
+  }];
+  let parameters = (ins "int64_t":$stages, "int64_t":$bytes);
+  let assemblyFormat = "`<` $stages `x` $bytes `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of shared memory: the stages, then the barriers of each.
+    int64_t getSharedBytes() const { return getStages() * (getBytes() + 16); }
+  }];
+}
+
+def SM90_CursorType : SM90_Type<"Cursor", "cursor"> {
+  let summary = "a position in a ring: stage and phase";
+}
+
+def SM90_AccType : SM90_Type<"Acc", "acc"> {
+  let summary = "the f32 accumulator of 64 rows and `columns` columns, in the registers of a warpgroup";
+  let description = [{
+    Example: `!sm90.acc<256>`
+    Constraints:
+    - (C1) columns is a multiple of 8 between 8 and 256.
+  }];
+  let parameters = (ins "int64_t":$columns);
+  let assemblyFormat = "`<` $columns `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// f32 registers of a thread.
+    int64_t getRegisters() const { return getColumns() / 2; }
+  }];
+}
+
+def SM90_Major : SM90_Enum<"Major", "which dimension of an operand tile is contiguous in shared memory", [
+  I32EnumCase<"K", 0, "k">,   // rows of 64 elements of k (128 bytes)
+  I32EnumCase<"MN", 1, "mn">  // boxes of 64 columns by 64 of k (8 KB), one behind the other
+]>;
+
+def SM90_OperandType : SM90_Type<"Operand", "operand"> {
+  let summary = "where an operand of wgmma stands in the stages of a ring";
+  let parameters = (ins "::mlir::sm90::Major":$major);
+  let assemblyFormat = "`<` $major `>`";
+}
+
+#endif

@@ -1,0 +1,325 @@
+//===- SM90Ops.td - operations of the sm90 dialect ------------------------===//
+
+#ifndef MOE_DIALECT_SM90_IR_SM90OPS_TD
+#define MOE_DIALECT_SM90_IR_SM90OPS_TD
+
+include "mlir/Dialect/LLVMIR/LLVMTypes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "moe/Dialect/SM90/IR/SM90Attrs.td"
+
+class SM90_Op<string opMnemonic, list<Trait> traits = []> : Op<SM90_Dialect, opMnemonic, traits>;
+
+def SM90_Global : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) && ::llvm::cast<::mlir::LLVM::LLVMPointerType>($_self).getAddressSpace() == 1">, "pointer to global memory">;
+def SM90_Shared : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self) && ::llvm::cast<::mlir::LLVM::LLVMPointerType>($_self).getAddressSpace() == 3">, "pointer to shared memory">;
+
+//===----------------------------------------------------------------------===//
+// Kernel
+//===----------------------------------------------------------------------===//
+
+def SM90_KernelOp : SM90_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "one kernel: its code, how the host makes its parameters, and how it is launched";
+  let description = [{
+    Argument i of the block is parameter i. Every thread of a block runs the body. `fallback` names the kernel to launch instead, with the same
+    arguments, when a tensor map cannot be encoded (a base or stride that is no multiple of 16 bytes).
+
+    Example:
+    ```mlir
+    sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>],
+        strides = [<of = stride>], box = [64, 128]>, #sm90.pointer<1>] {
+    ^bb0(%a: !sm90.tensor_map, %bounds: !llvm.ptr<1>):
+    }
+    ```
+    Constraints:
+    - (C1) one block argument for each parameter: !sm90.tensor_map, !llvm.ptr<1>, or an integer of the parameter's width.
+    - (C2) the shared memory of its rings and staging buffers is at most 232448 bytes.
+    - (C3) threads is a multiple of 128 up to 1024, and cluster 1 or 2.
+    - (C4) fallback names a kernel beside it.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, SM90_LaunchAttr:$launch, ArrayAttr:$params, OptionalAttr<FlatSymbolRefAttr>:$fallback);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name $launch `params` $params (`fallback` $fallback^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of shared memory that rings and staging buffers take, each from a multiple of 1024.
+    int64_t getSharedBytes();
+  }];
+}
+
+def SM90_YieldOp : SM90_Op<"yield", [Pure, ReturnLike, Terminator]> {
+  let summary = "values of a region";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def SM90_WarpOp : SM90_Op<"warp"> {
+  let summary = "index of the warp in its block, known to be uniform";
+  let description = [{
+    Not pure, so that it is read once: the role of a warp then stays in uniform registers.
+  }];
+  let results = (outs I32:$index);
+  let assemblyFormat = "attr-dict";
+}
+
+def SM90_AllocOp : SM90_Op<"alloc"> {
+  let summary = "bytes of shared memory, from a multiple of 1024";
+  let description = [{
+    Constraints:
+    - (C1) stands in the block of the kernel; bytes is positive.
+  }];
+  let arguments = (ins I64Attr:$bytes);
+  let results = (outs SM90_Shared:$buffer);
+  let assemblyFormat = "$bytes attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def SM90_SpecializeOp : SM90_Op<"specialize", [NoRegionArguments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "the last warpgroup produces, the others consume";
+  let description = [{
+    Each role sets its register budget first. One branch for the whole kernel, or ptxas ignores the budgets.
+
+    Example: `sm90.specialize %warp producer 40 { ... } consumers 232 { ... }`
+
+    Constraints:
+    - (C1) budgets are multiples of 8 from 24 to 256.
+    - (C2) stands in the block of a kernel with at least 256 threads; the budgets of all threads are at most 65536 registers.
+  }];
+  let arguments = (ins I32:$warp, I64Attr:$producer_registers, I64Attr:$consumer_registers);
+  let regions = (region SizedRegion<1>:$producer, SizedRegion<1>:$consumers);
+  let assemblyFormat = "$warp `producer` $producer_registers $producer `consumers` $consumer_registers $consumers attr-dict";
+  let hasVerifier = 1;
+}
+
+def SM90_ElectOp : SM90_Op<"elect", [NoRegionArguments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "runs its region on one thread of the first warp of the warpgroup";
+  let arguments = (ins I32:$warp);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$warp $body attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Ring
+//===----------------------------------------------------------------------===//
+
+def SM90_RingOp : SM90_Op<"ring"> {
+  let summary = "a ring of stages with its barriers, ready for use";
+  let description = [{
+    A stage is full after `arrivals` arrivals of the producer and all bytes it expects; empty after `releases` releases of consumer warps.
+
+    Example: `%ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 49152>`
+
+    Constraints:
+    - (C1) stands in the block of the kernel; arrivals and releases are at least 1.
+  }];
+  let arguments = (ins I64Attr:$arrivals, I64Attr:$releases);
+  let results = (outs SM90_RingType:$ring);
+  let assemblyFormat = "`arrivals` $arrivals `releases` $releases attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+}
+
+def SM90_StartOp : SM90_Op<"start", [Pure]> {
+  let summary = "the first position in a ring";
+  let results = (outs SM90_CursorType:$cursor);
+  let assemblyFormat = "attr-dict";
+}
+
+def SM90_AdvanceOp : SM90_Op<"advance", [Pure]> {
+  let summary = "the next position; the phase flips when the ring wraps";
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor);
+  let results = (outs SM90_CursorType:$next);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+class SM90_RingAccess<string opMnemonic> : SM90_Op<opMnemonic> {
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+def SM90_AcquireOp : SM90_Op<"acquire"> {
+  let summary = "producer: waits until the stage is empty and says how many bytes will come";
+  let description = [{
+    One thread. The loads that follow in its block complete the stage.
+
+    Constraints:
+    - (C1) bytes is what the `sm90.tma_load` ops of its block on the same cursor move (those of one arm where an `scf.if` chooses), a
+      multicast load counted for each block of the cluster that it reaches in one step.
+  }];
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor, I64Attr:$bytes);
+  let assemblyFormat = "$ring `[` $cursor `]` `expect` $bytes attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+}
+def SM90_AwaitOp : SM90_RingAccess<"await"> {
+  let summary = "producer: waits until the stage is empty";
+}
+def SM90_CommitOp : SM90_RingAccess<"commit"> {
+  let summary = "producer: this thread arrives at the full barrier once its cp.async copies have landed";
+}
+def SM90_WaitOp : SM90_RingAccess<"wait"> {
+  let summary = "consumer: waits until the stage is full";
+}
+def SM90_ReleaseOp : SM90_RingAccess<"release"> {
+  let summary = "consumer warp: is done with the stage, in all blocks of the cluster";
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+def SM90_TmaLoadOp : SM90_Op<"tma_load"> {
+  let summary = "one box of a tensor map into a stage";
+  let description = [{
+    One thread. Coordinates are innermost first. `offset` is where in the stage, in bytes. `bytes` is the size of the box. With `multicast` the box lands at the same
+    place of both blocks of the cluster, and completes on the barrier of each.
+
+    Constraints:
+    - (C1) 1 to 5 coordinates; bytes is positive and within the stage.
+    - (C2) multicast only in a kernel with a cluster of 2.
+  }];
+  let arguments = (ins SM90_TensorMapType:$map, Variadic<I32>:$coordinates, SM90_RingType:$ring, SM90_CursorType:$cursor, I32:$offset,
+                   I64Attr:$bytes, UnitAttr:$multicast);
+  let assemblyFormat = "$map `[` $coordinates `]` `to` $ring `[` $cursor `]` `+` $offset `bytes` $bytes (`multicast` $multicast^)? attr-dict `:` type($ring)";
+  let hasVerifier = 1;
+}
+
+def SM90_GatherPointersOp : SM90_Op<"gather_pointers", [Pure]> {
+  let summary = "addresses of the rows of a gathered tile that this thread of the producer warpgroup copies";
+  let description = [{
+    Thread t copies 16-byte chunk t % 8 of rows t / 8 + 16 j of the tile: row r of it is row `index[first + r]` of `source`, whose rows are `pitch`
+    bytes apart. Rows at or past `end`, and an index of -1, give a null pointer.
+  }];
+  let arguments = (ins SM90_Global:$source, I64:$pitch, SM90_Global:$index, I32:$first, I32:$end);
+  let results = (outs Variadic<I64>:$pointers);
+  let assemblyFormat = "$source `pitch` $pitch `index` $index `from` $first `to` $end attr-dict `:` type($source) `,` type($index) `->` type($pointers)";
+}
+
+def SM90_GatherLoadOp : SM90_Op<"gather_load"> {
+  let summary = "128 bytes of k of each gathered row into a stage, by the threads of the producer warpgroup";
+  let description = [{
+    `k` is the first byte of the rows, `width` their length; chunks past it and null pointers become zeros. The stage has the 128-byte swizzle.
+  }];
+  let arguments = (ins Variadic<I64>:$pointers, I32:$k, SM90_RingType:$ring, SM90_CursorType:$cursor, I64Attr:$width);
+  let assemblyFormat = "`(` $pointers `)` `at` $k `of` $width `to` $ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+def SM90_OperandOp : SM90_Op<"operand", [Pure]> {
+  let summary = "where an operand stands in every stage of a ring";
+  let arguments = (ins SM90_RingType:$ring, I32:$offset);
+  let results = (outs SM90_OperandType:$operand);
+  let assemblyFormat = "$ring `+` $offset attr-dict `:` type($ring) `->` type($operand)";
+}
+
+def SM90_UndefOp : SM90_Op<"undef", [Pure]> {
+  let summary = "an accumulator of no value yet";
+  let results = (outs SM90_AccType:$acc);
+  let assemblyFormat = "attr-dict `:` type($acc)";
+}
+
+def SM90_WgmmaOp : SM90_Op<"wgmma"> {
+  let summary = "adds the product of a stage of 64 of k to accumulators, asynchronously";
+  let description = [{
+    A warpgroup. Accumulator i takes rows 64 i to 64 i + 63 of operand a. Opens and commits one group of wgmmas. With `first` the accumulators are
+    overwritten. The results may be passed to `sm90.wgmma` and must pass through `sm90.wgmma_wait` with `pending` 0 before anything else reads them.
+
+    Constraints:
+    - (C1) at least one accumulator, all of one type; element is bf16 or f16.
+  }];
+  let arguments = (ins Variadic<SM90_AccType>:$accs, SM90_RingType:$ring, SM90_CursorType:$cursor, SM90_OperandType:$a, SM90_OperandType:$b,
+                   TypeAttr:$element, UnitAttr:$first);
+  let results = (outs Variadic<SM90_AccType>:$results);
+  let assemblyFormat = [{
+    (`first` $first^)? $element $ring `[` $cursor `]` $a `,` $b `,` `into` $accs attr-dict `:` type($ring) `,` type($a) `,` type($b) `,` type($accs) `->` type($results)
+  }];
+  let hasVerifier = 1;
+}
+
+def SM90_WgmmaWaitOp : SM90_Op<"wgmma_wait"> {
+  let summary = "waits until at most `pending` groups of wgmmas are in flight";
+  let arguments = (ins Variadic<SM90_AccType>:$accs, I64Attr:$pending);
+  let results = (outs Variadic<SM90_AccType>:$results);
+  let assemblyFormat = "$pending $accs attr-dict `:` type($accs) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "visits this block's tiles of a ragged product";
+  let description = [{
+    Every block, and every role in it, walks the same list of tiles and visits every n-th, n being the number of blocks (clusters).
+
+    With `ragged` `rows` the rows of the result fall into sections: rows between groups and rows of a group, in turn; `bounds` has the ends of all but the last section, as i64, the
+    last ends at `rows`. Tiles of rows between groups come with `live` false: they are to be written as zero. Without bounds there is one
+    section for each of `groups`, [0, rows), live. With `ragged` `contraction` each group has all tiles of a `rows` by columns matrix, and its section is what is
+    summed over.
+
+    The region's arguments: first row and column of the tile, group, first and last + 1 row of the section (i32), live (i1), then the values carried.
+    In a cluster of 2 the two blocks take tiles of one group that are neighbours in rows (`pair` i1 true: they share columns) or, in the last row of
+    tiles if their number is odd, in columns; and an argument `pair` follows `live`.
+
+    Tiles of a section are visited in bands of `raster` tiles of rows, columns outside.
+
+    Constraints:
+    - (C1) tile_m, tile_n, columns, groups and raster are positive.
+    - (C2) the region's arguments and the values yielded are as above.
+  }];
+  let arguments = (ins Optional<SM90_Global>:$bounds, I32:$rows, Variadic<AnyType>:$inits, I64Attr:$groups, I64Attr:$columns, I64Attr:$tile_m, I64Attr:$tile_n,
+                   I64Attr:$raster, UnitAttr:$contraction);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    (`contraction` $contraction^)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)? `rows` `(` $rows `)` (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword $body
+    (`->` type($results)^)?
+  }];
+  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
+}
+
+def SM90_ExtraKind : SM90_Enum<"ExtraKind", "how an epilogue reads an extra operand", [
+  I32EnumCase<"Row", 0, "row">, I32EnumCase<"Slot", 1, "slot">, I32EnumCase<"Group", 2, "group">, I32EnumCase<"Elem", 3, "elem">]>;
+
+def SM90_EpilogueOp : SM90_Op<"epilogue", [AttrSizedOperandSegments, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "from accumulators to the outs, element by element";
+  let description = [{
+    A warpgroup. Element (i, j) of accumulator a is row `row` + 64 a + i; the columns of an accumulator are split into `parts` equal halves that meet in one result column: column j of the
+    result is `column` + j. Rows at or past `end` and columns at or past `columns` are not written. The region runs on f32 accumulators (one a part), then the
+    values of the extra operands, then with `accumulate` the old values of the outs, and yields one value for each out.
+
+    Strips of 16 full rows go through `staging` (a warp each) and TMA; at the end of a group through masked stores. With `plane` (mode contraction) an out is a
+    stack of matrices; TMA clips at their edges.
+
+    Constraints:
+    - (C1) one map, pointer and pitch for each out, whose element types are in `types`.
+    - (C2) result columns of an accumulator are a multiple of 64.
+    - (C3) one pointer, pitch, kind and type for each extra.
+  }];
+  let arguments = (ins Variadic<SM90_AccType>:$accs, I32:$row, I32:$column, I32:$end, I32:$group, I32:$warp, SM90_Shared:$staging,
+                   Variadic<SM90_TensorMapType>:$maps, Variadic<SM90_Global>:$outs, Variadic<I64>:$pitches,
+                   Optional<SM90_Global>:$slots, Variadic<SM90_Global>:$extras, Variadic<I64>:$extra_pitches,
+                   ArrayAttr:$types, ArrayAttr:$extra_types, DenseI64ArrayAttr:$extra_kinds, I64Attr:$columns, I64Attr:$parts, I64Attr:$buffers, UnitAttr:$accumulate, UnitAttr:$plane);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $accs `at` `(` $row `,` $column `)` `end` $end `group` $group `warp` $warp `staging` $staging `maps` `(` $maps `)` `outs` `(` $outs `pitches` $pitches `)`
+    (`slots` `(` $slots^ `)`)? (`extras` `(` $extras^ `pitches` $extra_pitches `)`)? attr-dict-with-keyword $body `:` type($accs) `,` type($staging) `,` type($outs) (`slots` type($slots)^)? (`extras` type($extras)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def SM90_StoreZerosOp : SM90_Op<"store_zeros"> {
+  let summary = "writes zero to 64 rows of a tile of an out";
+  let description = [{
+    A warpgroup. Rows [row, min(row + rows, end)), columns [column, min(column + width, columns)) of an out with rows `pitch` elements apart.
+  }];
+  let arguments = (ins SM90_Global:$out, I64:$pitch, I32:$row, I32:$column, I32:$end, TypeAttr:$element, I64Attr:$columns, I64Attr:$height, I64Attr:$width);
+  let assemblyFormat = "$out `pitch` $pitch `at` `(` $row `,` $column `)` `end` $end attr-dict `:` type($out)";
+}
+
+#endif

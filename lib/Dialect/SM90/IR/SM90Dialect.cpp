@@ -1,0 +1,102 @@
+//===- SM90Dialect.cpp - registration, attributes and types of the sm90 dialect ---===//
+
+#include "mlir/IR/DialectImplementation.h"
+#include "moe/Dialect/SM90/IR/SM90.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::sm90;
+
+#include "moe/Dialect/SM90/IR/SM90Dialect.cpp.inc"
+#include "moe/Dialect/SM90/IR/SM90Enums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "moe/Dialect/SM90/IR/SM90Attrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "moe/Dialect/SM90/IR/SM90Types.cpp.inc"
+
+void SM90Dialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "moe/Dialect/SM90/IR/SM90Ops.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "moe/Dialect/SM90/IR/SM90Attrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "moe/Dialect/SM90/IR/SM90Types.cpp.inc"
+      >();
+}
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+LogicalResult TermAttr::verify(EmitError emitError, int64_t, Extent, int64_t dim, int64_t sign) {
+  if (dim < 0)
+    return emitError() << "dim is " << dim << ", expected 0 or more";
+  if (sign != 1 && sign != -1)
+    return emitError() << "sign is " << sign << ", expected 1 or -1";
+  return success();
+}
+
+static LogicalResult verifyWidth(EmitError emitError, int64_t width) {
+  if (width == 32 || width == 64)
+    return success();
+  return emitError() << "width is " << width << ", expected 32 or 64";
+}
+LogicalResult SizeAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) { return verifyWidth(emitError, width); }
+LogicalResult StrideAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) { return verifyWidth(emitError, width); }
+LogicalResult ScalarAttr::verify(EmitError emitError, int64_t, int64_t width) { return verifyWidth(emitError, width); }
+
+LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t, Type element, ArrayRef<TermAttr> dims,
+                                    ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
+  if (dims.empty() || dims.size() > 5) // (C1)
+    return emitError() << "has " << dims.size() << " dims, expected 1 to 5";
+  if (strides.size() + 1 != dims.size())
+    return emitError() << "has " << strides.size() << " strides, expected " << dims.size() - 1;
+  if (box.size() != dims.size())
+    return emitError() << "has " << box.size() << " box sizes, expected " << dims.size();
+  for (auto [i, size] : llvm::enumerate(box)) // (C2)
+    if (size < 1 || size > 256)
+      return emitError() << "box size #" << i << " is " << size << ", expected 1 to 256";
+  if (!element.isIntOrFloat())
+    return emitError() << "element type is " << element << ", expected an integer or float";
+  int64_t bytes = box.front() * element.getIntOrFloatBitWidth() / 8;
+  if (bytes != 128)
+    return emitError() << "inner box has " << bytes << " bytes, expected 128, the width of the swizzle";
+  return success();
+}
+
+int64_t TensorMapAttr::getBoxBytes() const {
+  int64_t bytes = getElement().getIntOrFloatBitWidth() / 8;
+  for (int64_t size : getBox())
+    bytes *= size;
+  return bytes;
+}
+
+LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t cluster, int64_t shared, int64_t perSm,
+                                 int64_t blocks) {
+  if (threads < 32 || threads > 1024 || threads % 32 != 0)
+    return emitError() << "threads is " << threads << ", expected a multiple of 32 up to 1024";
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "cluster is " << cluster << ", expected 1 or 2";
+  if (shared < 0 || shared > kMaxSharedBytes)
+    return emitError() << "shared is " << shared << " bytes, expected 0 to " << kMaxSharedBytes;
+  if ((perSm > 0) == (blocks > 0) || perSm < 0 || blocks < 0)
+    return emitError() << "per_sm is " << perSm << " and blocks is " << blocks << ", expected one of them to be positive";
+  return success();
+}
+
+LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t bytes) {
+  if (stages < 2)
+    return emitError() << "ring has " << stages << " stages, expected at least 2";
+  if (bytes <= 0 || bytes % kSharedAlignment != 0)
+    return emitError() << "stage has " << bytes << " bytes, expected a positive multiple of " << kSharedAlignment;
+  return success();
+}
+
+LogicalResult AccType::verify(EmitError emitError, int64_t columns) {
+  if (columns < 8 || columns > 256 || columns % 8 != 0)
+    return emitError() << "accumulator has " << columns << " columns, expected a multiple of 8 from 8 to 256";
+  return success();
+}
