@@ -1,7 +1,5 @@
 //===- API.cpp - the C functions of moert.h ----------------------------------------===//
-#include "CPU/Faults.h"
-#include "CPU/Session.h"
-#include "Program/Program.h"
+#include "Executor.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +19,16 @@ static moe_status *findEntry(const moe_program *program, uint32_t number, const 
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "entry is %u; the program has %zu", number, program->entries.size());
   entry = &program->entries[number];
   return nullptr;
+}
+
+moe_status *moert::createExecutor(const moe_program &program, int32_t device, const moe_options &options,
+                                  std::unique_ptr<Executor> &executor) {
+  if (!std::strcmp(program.target, "cpu"))
+    return createCPUExecutor(program, device, options, executor);
+  if (program.isCuda)
+    return createCUDAExecutor(program, device, options, executor);
+  return MOERT_ERROR(MOE_WRONG_TARGET, "the program was compiled for target '%s'; this runtime has 'cpu' and 'cuda'",
+                     program.target);
 }
 
 static moe_status *describeArgument(const moe_program *program, uint32_t number, const char *what,
@@ -160,8 +168,8 @@ moe_status *moe_workspace_query(const moe_program *program, uint32_t number, con
     REQUIRE_ARGUMENT(align);
     std::vector<int64_t> values(entry->exprs.size());
     MOERT_TRY(checkInputs(*entry, inputs, numInputs, values.data()));
-    size_t arenaOffset = 0, needed = 0;
-    MOERT_TRY(workspaceLayout(*entry, values.data(), arenaOffset, needed));
+    size_t needed = 0;
+    MOERT_TRY(workspaceLayout(*entry, values.data(), needed));
     *bytes = needed;
     *align = kAlignment;
     return nullptr;
@@ -173,13 +181,14 @@ moe_status *moe_session_create(moe_program *program, int32_t device, const moe_o
   return guarded("moe_session_create", [&]() -> moe_status * {
     REQUIRE_ARGUMENT(program);
     REQUIRE_ARGUMENT(session);
-    if (device != 0)
-      return MOERT_ERROR(MOE_INVALID_ARGUMENT, "device is %d; the cpu target has device 0 only", device);
+    moe_options chosen = {sizeof(moe_options), 0};
     if (options && options->struct_size < sizeof(*options))
       return MOERT_ERROR(MOE_INVALID_ARGUMENT, "options->struct_size is %zu, but must be at least %zu",
                          options->struct_size, sizeof(*options));
-    auto result = std::make_unique<moe_session>();
-    MOERT_TRY(result->create(program, options ? options->num_threads : 0));
+    if (options)
+      chosen = *options;
+    auto result = std::make_unique<moe_session>(program);
+    MOERT_TRY(createExecutor(*program, device, chosen, result->executor));
     *session = result.release();
     return nullptr;
   });
@@ -201,10 +210,8 @@ moe_status *moe_enqueue(moe_session *session, uint32_t number, const moe_buffer 
     REQUIRE_ARGUMENT(session);
     const Entry *entry = nullptr;
     MOERT_TRY(findEntry(session->program, number, entry));
-    if (comm || stream)
-      return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s is not NULL, but the cpu target takes none",
-                         comm ? "comm" : "stream");
-    return session->enqueue(*entry, inputs, numInputs, outputs, numOutputs, workspace, workspaceBytes);
+    return session->executor->enqueue(
+        *entry, {inputs, numInputs, outputs, numOutputs, workspace, workspaceBytes, comm, stream});
   });
 }
 
@@ -218,7 +225,8 @@ moe_status *moe_session_poll(moe_session *session, const void *workspace, moe_fa
                          workspace, kAlignment);
     if (!faults && *n)
       return MOERT_ERROR(MOE_INVALID_ARGUMENT, "faults is NULL, but *n is %zu", *n);
-    const FaultBlock &block = *static_cast<const FaultBlock *>(workspace);
+    FaultBlock block;
+    MOERT_TRY(session->executor->readFaults(workspace, block));
     size_t room = *n, found = 0;
     for (int kind = 0; kind < MOE_NUM_FAULT_KINDS; ++kind) {
       const FaultBlock::Record &record = block.records[kind];

@@ -7,14 +7,6 @@
 
 namespace moert {
 
-struct FaultBlock {
-  struct Record {
-    int64_t count, row, value, limit;
-  } records[MOE_NUM_FAULT_KINDS];
-  uint32_t lock;
-};
-static_assert(sizeof(FaultBlock) <= kFaultBytes, "the fault block has its place");
-
 /// What moert_cpu_context::fault does; context->state is the FaultBlock.
 void recordFault(const moert_cpu_context *context, int32_t kind, int64_t row, int64_t value, int64_t limit);
 

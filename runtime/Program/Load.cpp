@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Format.h"
+#include "LoadCuda.h"
 #include "Program.h"
 #include "program_generated.h"
 
@@ -51,6 +52,7 @@ private:
   Entry *entry = nullptr;      ///< the one being decoded
   std::vector<int64_t> values; ///< of its expressions, as far as known
   std::vector<bool> known;     ///< the value does not depend on a dynamic dimension
+  uint32_t launches = 0;       ///< of the entry, as far as known
 };
 
 template <typename T> size_t sizeOf(const flatbuffers::Vector<T> *vector) { return vector ? vector->size() : 0; }
@@ -228,6 +230,8 @@ moe_status *Decoder::decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buff
     buffer.data = from.data() ? from.data()->Data() : nullptr;
     if (reinterpret_cast<uintptr_t>(buffer.data) % moe_dtype_size(buffer.dtype))
       return MOERT_ERROR(MOE_BAD_PROGRAM, "the data of constant buffer %zu is misaligned", i);
+    buffer.constant = program.constantBytes;
+    program.constantBytes += (bytes + kConstantAlignment - 1) / kConstantAlignment * kConstantAlignment;
     return nullptr;
   }
   }
@@ -261,7 +265,14 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
           sizeOf(launch.args()), sizeOf(launch.scalars()), kernel.name, kernel.numArgs, kernel.numScalars);
     std::string what = "step " + std::to_string(i) + " (launch)";
     MOERT_TRY(decodeRefs((what + ", argument,").c_str(), launch.args(), numBuffers, step.args));
-    return decodeRefs((what + ", scalar,").c_str(), launch.scalars(), entry->exprs.size(), step.scalars);
+    MOERT_TRY(decodeRefs((what + ", scalar,").c_str(), launch.scalars(), entry->exprs.size(), step.scalars));
+    if (!program.isCuda)
+      return nullptr;
+    step.counter = launches++;
+    MOERT_TRY(checkCudaArguments(kernel, entry->buffers, step, i));
+    if (kernel.cuda.fallback < 0)
+      return nullptr;
+    return checkCudaArguments(program.kernels[size_t(kernel.cuda.fallback)], entry->buffers, step, i);
   }
   case fb::Op::Memset: {
     const fb::Memset &memset = *from.op_as_Memset();
@@ -296,6 +307,7 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
 
 moe_status *Decoder::decodeEntry(const fb::Entry &from, Entry &to) {
   entry = &to;
+  launches = 0;
   to.name = from.name()->c_str();
   MOERT_TRY(decodeArguments("input", from.inputs(), 0, to.inputs));
   MOERT_TRY(decodeArguments("output", from.outputs(), to.inputs.size(), to.outputs));
@@ -335,12 +347,15 @@ moe_status *Decoder::decodeEntry(const fb::Entry &from, Entry &to) {
   for (const Step &step : to.steps)
     mostArgs = std::max(mostArgs, step.args.size() + step.scalars.size());
   to.frameWords = word + uint32_t(mostArgs);
+  size_t before = program.isCuda ? size_t(launches) * kCounterBytes : size_t(to.frameWords) * 8;
+  to.arenaOffset = kFaultBytes + (before + kAlignment - 1) / kAlignment * kAlignment;
   return nullptr;
 }
 
 moe_status *Decoder::decode(const fb::Program &file) {
   program.target = file.target()->kind()->c_str();
   program.arch = file.target()->arch()->c_str();
+  program.isCuda = std::string_view(program.target) == "cuda";
   if (file.object()) {
     program.object = file.object()->Data();
     program.objectBytes = file.object()->size();
@@ -348,8 +363,13 @@ moe_status *Decoder::decode(const fb::Program &file) {
   MOERT_TRY(spend(sizeOf(file.kernels())));
   for (size_t i = 0; i < sizeOf(file.kernels()); ++i) {
     const fb::Kernel &kernel = *file.kernels()->Get(uint32_t(i));
-    program.kernels.push_back({kernel.name()->c_str(), kernel.num_args(), kernel.num_scalars()});
+    program.kernels.push_back({kernel.name()->c_str(), kernel.num_args(), kernel.num_scalars(), {}});
+    if (!program.isCuda)
+      continue;
+    MOERT_TRY(spend(kernel.cuda() ? sizeOf(kernel.cuda()->params()) : 0));
+    MOERT_TRY(decodeCudaKernel(kernel, sizeOf(file.kernels()), program.kernels.back()));
   }
+  MOERT_TRY(checkFallbacks(program.kernels));
   MOERT_TRY(spend(sizeOf(file.entries())));
   program.entries.resize(sizeOf(file.entries()));
   std::set<std::string_view> names;

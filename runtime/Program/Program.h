@@ -17,6 +17,9 @@ constexpr size_t kAlignment = 64;
 /// The workspace begins with the faults.
 constexpr size_t kFaultBytes = 256;
 
+/// Constants on a device begin on this boundary.
+constexpr size_t kConstantAlignment = 256;
+
 /// Strings and data point into the program's copy of the file.
 struct Expr {
   enum Kind : int8_t { Const, Dim, Add, Mul, CeilDiv, Max };
@@ -43,6 +46,7 @@ struct Buffer {
   int32_t rank;
   uint32_t dims[MOE_MAX_RANK]; ///< expressions
   const uint8_t *data;         ///< constants
+  uint64_t constant;           ///< constants: position among all of the program, in bytes
   uint32_t descriptor;         ///< position of its memref descriptor in the frame, in 8-byte words
 };
 
@@ -51,6 +55,7 @@ struct Step {
   Kind kind;
   uint32_t kernel = 0;
   std::vector<uint32_t> args, scalars;
+  uint32_t counter = 0;            ///< launches on cuda: number of the launch, which has counters of its own
   uint32_t source = 0, target = 0; ///< buffers
   uint8_t value = 0;
 };
@@ -68,12 +73,60 @@ struct Entry {
   /// output, one memref descriptor for each buffer, and the argument list of a launch. It lies in the caller's
   /// workspace, so that an enqueue allocates nothing. Positions in 8-byte words; expressions come first.
   uint32_t viewsWord, argsWord, frameWords;
+
+  /// The workspace, in bytes: the faults; on the cpu the frame, on cuda a counter for each launch (kCounterBytes); then the arena.
+  size_t arenaOffset;
+};
+
+/// A size or stride of a tensor map: constant + sign * (size of a dimension or its stride in bytes).
+struct Term {
+  enum Of : int8_t { None, Size, Stride };
+  int64_t constant;
+  Of of;
+  int8_t sign;
+  uint16_t dim;
+};
+
+constexpr uint32_t kMaxMapRank = 5;
+/// Bytes of a kernel's parameters, which the driver takes as one block.
+constexpr uint32_t kMaxParamBytes = 4096;
+constexpr uint32_t kMaxSharedBytes = 232448, kMaxThreads = 1024, kMaxParams = 128;
+/// Bytes of a CUtensorMap, and of a launch's place for a counter: a sector of L2 of its own.
+constexpr uint32_t kTensorMapBytes = 128, kCounterBytes = 128;
+
+/// A parameter of a cuda kernel; program.fbs says what each is.
+struct Param {
+  enum Kind : int8_t { Pointer, Size, Stride, Scalar, Faults, Counter, TensorMap };
+  Kind kind;
+  uint8_t width; ///< bits
+  uint8_t rank;  ///< of a tensor map
+  uint32_t arg, dim;
+  uint32_t offset; ///< in the block of all parameters, in bytes
+  moe_dtype element;
+  Term dims[kMaxMapRank], strides[kMaxMapRank];
+  uint32_t box[kMaxMapRank];
+};
+
+struct CudaKernel {
+  std::vector<Param> params;
+  uint32_t threads, cluster, shared, perSM, blocks;
+  int32_t fallback = -1; ///< a kernel
 };
 
 struct Kernel {
   const char *name;
   uint32_t numArgs, numScalars;
+  CudaKernel cuda; ///< only of a cuda program
 };
+
+/// What kernels saw in the data; the workspace begins with it. Kernels of both targets write it as it is here.
+struct FaultBlock {
+  struct Record {
+    int64_t count, row, value, limit;
+  } records[MOE_NUM_FAULT_KINDS];
+  uint32_t lock;
+};
+static_assert(sizeof(FaultBlock) <= kFaultBytes, "the fault block has its place");
 
 /// Where a caller's buffer lies: all that the checks of overlap need. Sizes and strides in bytes.
 struct View {
@@ -90,10 +143,12 @@ struct moe_program {
   std::atomic<int64_t> references{1};
   std::unique_ptr<uint8_t, void (*)(void *)> payload{nullptr, nullptr}; ///< the FlatBuffer, 64-byte aligned
   const char *target, *arch;
+  bool isCuda = false;
   std::vector<moert::Kernel> kernels;
   std::vector<moert::Entry> entries;
   const uint8_t *object = nullptr;
   size_t objectBytes = 0;
+  uint64_t constantBytes = 0; ///< of all constants, each from a multiple of kConstantAlignment
 };
 
 namespace moert {
@@ -116,8 +171,8 @@ moe_status *checkOutputs(const Entry &entry, const moe_buffer *outputs, size_t n
 moe_status *checkMemory(const char *what, size_t i, const Argument &argument, const moe_buffer &buffer, View &view,
                         int64_t *strides);
 
-/// Bytes of the workspace for these values, and the arena's position in it.
-moe_status *workspaceLayout(const Entry &entry, const int64_t *values, size_t &arenaOffset, size_t &bytes);
+/// Bytes of the workspace for these values, of which the arena's buffers are within the arena.
+moe_status *workspaceLayout(const Entry &entry, const int64_t *values, size_t &bytes);
 
 /// Bytes of a row-major tensor with these dimensions (expressions).
 moe_status *bufferBytes(const Buffer &buffer, const int64_t *values, size_t i, uint64_t &bytes);

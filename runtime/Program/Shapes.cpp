@@ -214,13 +214,11 @@ moe_status *moert::bufferBytes(const Buffer &buffer, const int64_t *values, size
   return nullptr;
 }
 
-moe_status *moert::workspaceLayout(const Entry &entry, const int64_t *values, size_t &arenaOffset, size_t &bytes) {
+moe_status *moert::workspaceLayout(const Entry &entry, const int64_t *values, size_t &bytes) {
   int64_t arena = values[entry.arena], total;
   if (arena < 0)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "the arena has %lld bytes for these inputs", (long long)arena);
-  size_t frame = (size_t(entry.frameWords) * 8 + kAlignment - 1) / kAlignment * kAlignment;
-  arenaOffset = kFaultBytes + frame;
-  if (!add(arena, int64_t(arenaOffset), total))
+  if (!add(arena, int64_t(entry.arenaOffset), total))
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "the workspace passes 64 bits for these inputs");
   bytes = size_t(total);
 

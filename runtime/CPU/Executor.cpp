@@ -1,0 +1,156 @@
+//===- Executor.cpp - runs programs on the CPU ------------------------------------------===//
+#include "Executor.h"
+#include "Faults.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+using namespace moert;
+
+moe_status *CPUExecutor::create(const moe_program &from, uint32_t numThreads) {
+  MOERT_TRY(checkArch(from.arch));
+  if (!from.kernels.empty())
+    MOERT_TRY(object.load(from.object, from.objectBytes));
+  for (const Kernel &kernel : from.kernels) {
+    std::string tasks = std::string(kernel.name) + ".tasks";
+    KernelCode code;
+    code.run = reinterpret_cast<decltype(code.run)>(object.find(kernel.name));
+    code.tasks = reinterpret_cast<decltype(code.tasks)>(object.find(tasks.c_str()));
+    if (!code.run || !code.tasks)
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "the program's object has no symbol '%s'",
+                         code.run ? tasks.c_str() : kernel.name);
+    kernels.push_back(code);
+  }
+  return pool.start(numThreads);
+}
+
+namespace {
+
+/// One enqueue under way. All memory is the caller's workspace.
+struct Run {
+  CPUExecutor &executor;
+  const Entry &entry;
+  Frame frame;
+  moert_cpu_context context;
+
+  void steps();
+  void launch(const Step &step);
+  void move(const Step &step);
+};
+
+/// A part of a Memset or Copy: bytes of a tensor, counted as if it had no padding.
+struct Move {
+  Walk walk;
+  char *target;
+  const char *source; ///< NULL for a Memset
+  int value;
+  int64_t bytes;
+
+  static constexpr int64_t kSlice = 1 << 18;
+  void run(int64_t begin, int64_t end) const;
+};
+
+} // namespace
+
+void Run::launch(const Step &step) {
+  struct Launch {
+    const CPUExecutor::KernelCode &code;
+    const moert_cpu_context *context;
+    void **args;
+  } state{executor.kernels[step.kernel], &context, frame.args()};
+  size_t n = 0;
+  for (uint32_t buffer : step.args)
+    state.args[n++] = frame.descriptor(buffer);
+  for (uint32_t expr : step.scalars)
+    state.args[n++] = frame.words + expr;
+  executor.pool.parallelFor(
+      state.code.tasks(state.args),
+      [](void *state, int64_t begin, int64_t end) {
+        Launch &launch = *static_cast<Launch *>(state);
+        launch.code.run(launch.context, launch.args, begin, end);
+      },
+      &state);
+}
+
+/// Slices begin <= s < end of the tensor.
+void Move::run(int64_t begin, int64_t end) const {
+  int64_t at = begin * kSlice, stop = std::min(end * kSlice, bytes);
+  while (at < stop) {
+    int64_t index = at / walk.run, within = at % walk.run, n = std::min(walk.run - within, stop - at);
+    int64_t toOffset = within, fromOffset = within;
+    for (int32_t d = walk.outer - 1; d >= 0; --d) {
+      int64_t i = index % walk.sizes[d];
+      index /= walk.sizes[d];
+      toOffset += i * walk.to[d];
+      fromOffset += i * walk.from[d];
+    }
+    if (source)
+      std::memcpy(target + toOffset, source + fromOffset, size_t(n));
+    else
+      std::memset(target + toOffset, value, size_t(n));
+    at += n;
+  }
+}
+
+void Run::move(const Step &step) {
+  const Buffer &buffer = entry.buffers[step.target];
+  const int64_t *source = step.kind == Step::Copy ? frame.descriptor(step.source) : nullptr;
+  const int64_t *target = frame.descriptor(step.target);
+  Move move{Walk(buffer, target, source), pointerOf(target), source ? pointerOf(source) : nullptr, step.value,
+            int64_t(moe_dtype_size(buffer.dtype))};
+  for (int32_t d = 0; d < buffer.rank; ++d)
+    move.bytes *= sizesOf(target)[d];
+  // An output that shares the memory of its input is a copy already.
+  if (move.source == move.target)
+    return;
+  executor.pool.parallelFor(
+      (move.bytes + Move::kSlice - 1) / Move::kSlice,
+      [](void *state, int64_t begin, int64_t end) { static_cast<Move *>(state)->run(begin, end); }, &move);
+}
+
+void Run::steps() {
+  for (const Step &step : entry.steps) {
+    switch (step.kind) {
+    case Step::Launch:
+      launch(step);
+      break;
+    case Step::Memset:
+    case Step::Copy:
+      move(step);
+      break;
+    case Step::Wait:
+      break; // Every step is finished before the next begins.
+    }
+  }
+}
+
+moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) {
+  if (call.comm || call.stream)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s is not NULL, but the cpu target takes none",
+                       call.comm ? "comm" : "stream");
+  if (entry.flags & MOE_ENTRY_NEEDS_COMM)
+    return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' needs a communicator, which the cpu target does not have",
+                       entry.name);
+  MOERT_TRY(checkWorkspace(entry, call));
+  uint8_t *workspace = static_cast<uint8_t *>(call.workspace);
+  Run run{*this, entry, {entry, reinterpret_cast<int64_t *>(workspace + kFaultBytes)}, {recordFault, workspace}};
+  MOERT_TRY(run.frame.prepare(call, nullptr));
+  *static_cast<FaultBlock *>(call.workspace) = FaultBlock();
+  return pool.run([](void *state) { static_cast<Run *>(state)->steps(); }, &run);
+}
+
+moe_status *CPUExecutor::readFaults(const void *workspace, FaultBlock &block) {
+  block = *static_cast<const FaultBlock *>(workspace);
+  return nullptr;
+}
+
+moe_status *moert::createCPUExecutor(const moe_program &program, int32_t device, const moe_options &options,
+                                     std::unique_ptr<Executor> &executor) {
+  if (device != 0)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "device is %d; the cpu target has device 0 only", device);
+  auto result = std::make_unique<CPUExecutor>();
+  MOERT_TRY(result->create(program, options.num_threads));
+  executor = std::move(result);
+  return nullptr;
+}

@@ -1,0 +1,198 @@
+//===- Enqueue.cpp - puts the steps of an entry on a stream ---------------------------===//
+//
+// Neither allocates nor synchronises on the device, and makes only nodes that a CUDA graph can hold.
+//
+//===----------------------------------------------------------------------===//
+#include "Executor.h"
+#include "TensorMap.h"
+
+#include <cstring>
+#include <string>
+
+using namespace moert;
+using namespace moert::cuda;
+
+namespace {
+
+/// One enqueue under way.
+struct Run {
+  CUDAExecutor &executor;
+  const Driver &driver;
+  const Entry &entry;
+  const Call &call;
+  Frame frame;
+  Stream stream;
+
+  moe_status *step(const Step &step);
+  moe_status *launch(const Step &step);
+  moe_status *makeParam(const Step &step, const Param &param, void *to);
+  /// The first parameter whose tensor map cannot be made of the arguments, or NULL.
+  const Param *findMisfit(const Step &step, const Kernel &kernel);
+  TiledShape shapeOf(const Step &step, const Param &param);
+  moe_status *move(const Step &step);
+
+  DevicePtr workspace() const { return reinterpret_cast<uintptr_t>(call.workspace); }
+};
+
+} // namespace
+
+static DevicePtr addressOf(const int64_t *descriptor) { return reinterpret_cast<uintptr_t>(pointerOf(descriptor)); }
+
+TiledShape Run::shapeOf(const Step &step, const Param &param) {
+  uint32_t buffer = step.args[param.arg];
+  return TiledShape(param, entry.buffers[buffer], frame.descriptor(buffer), workspace());
+}
+
+const Param *Run::findMisfit(const Step &step, const Kernel &kernel) {
+  for (const Param &param : kernel.cuda.params)
+    if (param.kind == Param::TensorMap && !shapeOf(step, param).fits(param.rank))
+      return &param;
+  return nullptr;
+}
+
+moe_status *Run::makeParam(const Step &step, const Param &param, void *to) {
+  auto argument = [&] { return frame.descriptor(step.args[param.arg]); };
+  uint64_t value = 0;
+  switch (param.kind) {
+  case Param::Pointer:
+    value = addressOf(argument());
+    break;
+  case Param::Size:
+    value = uint64_t(sizesOf(argument())[param.dim]);
+    break;
+  case Param::Stride:
+    value = uint64_t(stridesOf(argument(), entry.buffers[step.args[param.arg]].rank)[param.dim]);
+    break;
+  case Param::Scalar:
+    value = uint64_t(frame.value(step.scalars[param.arg]));
+    break;
+  case Param::Faults:
+    value = workspace();
+    break;
+  case Param::Counter:
+    value = workspace() + kFaultBytes + uint64_t(step.counter) * kCounterBytes;
+    break;
+  case Param::TensorMap:
+    return encode(driver, param, shapeOf(step, param), *static_cast<TensorMap *>(to));
+  }
+  if (param.width == 32 && int64_t(value) != int32_t(value))
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "a size, stride or scalar is %lld, which passes 32 bits", (long long)value);
+  std::memcpy(to, &value, param.width / 8);
+  return nullptr;
+}
+
+moe_status *Run::launch(const Step &step) {
+  uint32_t number = step.kernel;
+  if (const Param *misfit = findMisfit(step, executor.program.kernels[number])) {
+    const Kernel &kernel = executor.program.kernels[number];
+    if (kernel.cuda.fallback < 0)
+      return MOERT_ERROR(MOE_UNSUPPORTED,
+                         "kernel '%s' cannot take argument %u: its address, %p, or a stride is not a multiple of 16 "
+                         "bytes or too large",
+                         kernel.name, misfit->arg, pointerOf(frame.descriptor(step.args[misfit->arg])));
+    number = uint32_t(kernel.cuda.fallback);
+  }
+  const Kernel &kernel = executor.program.kernels[number];
+  const CudaKernel &cuda = kernel.cuda;
+
+  alignas(64) uint8_t block[kMaxParamBytes];
+  void *pointers[kMaxParams];
+  for (size_t i = 0; i < cuda.params.size(); ++i) {
+    pointers[i] = block + cuda.params[i].offset;
+    if (moe_status *status = makeParam(step, cuda.params[i], pointers[i]))
+      return named(("kernel '" + std::string(kernel.name) + "', parameter " + std::to_string(i)).c_str(), status);
+  }
+  uint32_t blocks = cuda.perSM ? cuda.perSM * executor.multiprocessors / cuda.cluster * cuda.cluster : cuda.blocks;
+  LaunchAttribute cluster = {kClusterDimension, 0, {cuda.cluster, 1, 1}};
+  LaunchConfig config = {blocks, 1,      1,        cuda.threads,           1, 1, cuda.shared,
+                         stream, &cluster, cuda.cluster > 1 ? 1u : 0u};
+  if (Result result = driver.LaunchKernelEx(&config, executor.functions[number], pointers, nullptr))
+    return named(("kernel '" + std::string(kernel.name) + "'").c_str(),
+                 driver.error(result, "cuLaunchKernelEx", __FILE__, __LINE__));
+  return nullptr;
+}
+
+moe_status *Run::move(const Step &step) {
+  const int64_t *source = step.kind == Step::Copy ? frame.descriptor(step.source) : nullptr;
+  const int64_t *target = frame.descriptor(step.target);
+  // An output that shares the memory of its input is a copy already.
+  if (source && pointerOf(source) == pointerOf(target))
+    return nullptr;
+  const Walk walk(entry.buffers[step.target], target, source);
+  // The driver takes two dimensions at once.
+  int64_t rows = walk.outer ? walk.sizes[walk.outer - 1] : 1, times = 1;
+  for (int32_t d = 0; d + 1 < walk.outer; ++d)
+    times *= walk.sizes[d];
+  if (walk.run * rows * times == 0)
+    return nullptr;
+  size_t toPitch = size_t(walk.outer ? walk.to[walk.outer - 1] : walk.run);
+  size_t fromPitch = size_t(walk.outer ? walk.from[walk.outer - 1] : walk.run);
+  for (int64_t t = 0; t < times; ++t) {
+    int64_t toOffset = 0, fromOffset = 0, index = t;
+    for (int32_t d = walk.outer - 2; d >= 0; --d) {
+      int64_t i = index % walk.sizes[d];
+      index /= walk.sizes[d];
+      toOffset += i * walk.to[d];
+      fromOffset += i * walk.from[d];
+    }
+    DevicePtr to = addressOf(target) + uint64_t(toOffset);
+    size_t width = size_t(walk.run), height = size_t(rows);
+    if (!source) {
+      if (height == 1)
+        MOERT_CUDA(driver, MemsetD8Async, to, step.value, width, stream);
+      else
+        MOERT_CUDA(driver, MemsetD2D8Async, to, toPitch, step.value, width, height, stream);
+      continue;
+    }
+    DevicePtr from = addressOf(source) + uint64_t(fromOffset);
+    if (height == 1) {
+      MOERT_CUDA(driver, MemcpyDtoDAsync, to, from, width, stream);
+      continue;
+    }
+    Memcpy2D copy = {};
+    copy.fromType = copy.toType = kMemoryDevice;
+    copy.from = from;
+    copy.to = to;
+    copy.fromPitch = fromPitch;
+    copy.toPitch = toPitch;
+    copy.width = width;
+    copy.height = height;
+    MOERT_CUDA(driver, Memcpy2DAsync, &copy, stream);
+  }
+  return nullptr;
+}
+
+moe_status *Run::step(const Step &step) {
+  switch (step.kind) {
+  case Step::Launch:
+    return launch(step);
+  case Step::Memset:
+  case Step::Copy:
+    return move(step);
+  case Step::Wait:
+    return nullptr; // the stream keeps the order
+  }
+  return nullptr;
+}
+
+moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
+  if (call.comm || (entry.flags & MOE_ENTRY_NEEDS_COMM))
+    return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' with a communicator, which the cuda target does not have yet",
+                       entry.name);
+  MOERT_TRY(checkWorkspace(entry, call));
+  FramePool::Words words = frames.take();
+  auto run = [&]() -> moe_status * {
+    Run run{*this, driver, entry, call, {entry, words.get()}, static_cast<Stream>(call.stream)};
+    MOERT_TRY(run.frame.prepare(call, reinterpret_cast<const uint8_t *>(uintptr_t(constants))));
+    CurrentContext current(driver, context);
+    // The faults and the counters of all launches.
+    MOERT_CUDA(driver, MemsetD8Async, run.workspace(), 0, entry.arenaOffset, run.stream);
+    for (size_t i = 0; i < entry.steps.size(); ++i)
+      if (moe_status *status = run.step(entry.steps[i]))
+        return named(("step " + std::to_string(i)).c_str(), status);
+    return nullptr;
+  };
+  moe_status *status = run();
+  frames.give(std::move(words));
+  return status;
+}
