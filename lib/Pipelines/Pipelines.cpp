@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - the phases of the compiler ---------------------------===//
 
 #include "moe/Pipelines/Pipelines.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -62,6 +63,17 @@ void moe::buildKernelsPipeline(OpPassManager &pm, const CPULevel &level) {
   options.registers = level.registers;
   pm.addPass(createConvertTileToCPUPass(options));
   pm.addPass(createConvertKernelsToLLVMPass());
+}
+
+void moe::buildCUDAKernelsPipeline(OpPassManager &pm) {
+  addCleanup(pm);
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(pm);
 }
 
 namespace {

@@ -64,7 +64,9 @@ private:
   /// Runs a pipeline on `root` and dumps it.
   LogicalResult run(Phase phase, ModuleOp root, function_ref<void(OpPassManager &)> build);
   LogicalResult dump(Phase phase, ModuleOp root);
-  FailureOr<SmallVector<char, 0>> compileObject(ModuleOp kernels);
+  FailureOr<SmallVector<char, 0>> compileSharedObject(ModuleOp kernels);
+  /// Also says in cudaKernels what ptxas and the kernels say of themselves.
+  FailureOr<SmallVector<char, 0>> compileCubin(ModuleOp kernels);
 
   static SmallVector<char, 0> print(ModuleOp root) {
     SmallVector<char, 0> text;
@@ -74,6 +76,7 @@ private:
 
   ModuleOp module;
   const CompilerOptions &options;
+  std::vector<CUDAKernelInfo> cudaKernels;
 };
 
 } // namespace
@@ -96,7 +99,7 @@ LogicalResult Compiler::run(Phase phase, ModuleOp root, function_ref<void(OpPass
   return failure(failed(pm.run(root)) || failed(dump(phase, root)));
 }
 
-FailureOr<SmallVector<char, 0>> Compiler::compileObject(ModuleOp kernels) {
+FailureOr<SmallVector<char, 0>> Compiler::compileSharedObject(ModuleOp kernels) {
   DumpFile llvmIR(options, Phase::Object, ".ll"), assembly(options, Phase::Object, ".s"), shared(options, Phase::Object, ".so");
   CPUObjectOptions objectOptions;
   objectOptions.level = options.level;
@@ -110,6 +113,32 @@ FailureOr<SmallVector<char, 0>> Compiler::compileObject(ModuleOp kernels) {
   if (failed(llvmIR.close(module.getLoc())) || failed(assembly.close(module.getLoc())) || failed(shared.close(module.getLoc())))
     return failure();
   return object;
+}
+
+FailureOr<SmallVector<char, 0>> Compiler::compileCubin(ModuleOp kernels) {
+  FailureOr<std::vector<CUDAKernelInfo>> infos = getCUDAKernels(kernels);
+  if (failed(infos))
+    return failure();
+  // A program of copies only has no kernels.
+  if (infos->empty())
+    return SmallVector<char, 0>();
+  DumpFile llvmIR(options, Phase::Object, ".ll"), ptx(options, Phase::Object, ".ptx"), log(options, Phase::Object, ".log"),
+      cubin(options, Phase::Object, ".cubin");
+  FailureOr<CUDACode> code = compileToCubin(kernels, options.cuda, {llvmIR.stream(), ptx.stream(), log.stream(), cubin.stream()});
+  // What there is of these is what explains a failure.
+  for (DumpFile *file : {&llvmIR, &ptx, &log, &cubin})
+    if (failed(file->close(module.getLoc())))
+      return failure();
+  if (failed(code))
+    return failure();
+  for (CUDAKernelInfo &info : *infos)
+    for (const CUDAKernelUse &use : code->kernels)
+      if (use.name == info.name) {
+        info.registers = use.registers;
+        info.stack = use.stack;
+      }
+  cudaKernels = std::move(*infos);
+  return std::move(code->cubin);
 }
 
 FailureOr<SmallVector<char, 0>> Compiler::compile() {
@@ -131,16 +160,19 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
   OpBuilder builder(module.getContext());
   auto original = module.lookupSymbol<ModuleOp>("kernels");
   OwningOpRef<ModuleOp> kernels = original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
-  if (failed(run(Phase::Kernels, *kernels, [&](OpPassManager &pm) { buildKernelsPipeline(pm, options.level); })))
+  bool isCuda = options.target == TargetKind::CUDA;
+  auto buildKernels = [&](OpPassManager &pm) { isCuda ? buildCUDAKernelsPipeline(pm) : buildKernelsPipeline(pm, options.level); };
+  if (failed(run(Phase::Kernels, *kernels, buildKernels)))
     return failure();
   if (options.last == Phase::Kernels)
     return print(*kernels);
 
-  FailureOr<SmallVector<char, 0>> object = compileObject(*kernels);
+  FailureOr<SmallVector<char, 0>> object = isCuda ? compileCubin(*kernels) : compileSharedObject(*kernels);
   if (failed(object) || options.last == Phase::Object)
     return object;
 
-  FailureOr<SmallVector<char, 0>> program = translateToProgram(module, *object, {"cpu", options.level.name.str()});
+  ProgramTarget target = {isCuda ? "cuda" : "cpu", isCuda ? options.cuda.chip : options.level.name.str()};
+  FailureOr<SmallVector<char, 0>> program = translateToProgram(module, *object, target, cudaKernels);
   if (failed(program))
     return failure();
   DumpFile file(options, Phase::Program, ".moe");

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "moe/Pipelines/Pipelines.h"
+#include "moe/Target/CUDA/CUDA.h"
 
 #include <string>
 
@@ -13,9 +14,13 @@ namespace mlir::moe {
 /// docs/architecture.md has the table.
 enum class Phase { Input, MoE, Tile, Bufferized, Prog, Kernels, Object, Program };
 
+enum class TargetKind { CPU, CUDA };
+
 struct CompilerOptions {
   Phase last = Phase::Program;
-  CPULevel level;
+  TargetKind target = TargetKind::CPU;
+  CPULevel level;          ///< of the cpu target
+  CUDATargetOptions cuda;  ///< of the cuda target
   PipelineOptions pipeline;
   /// Where to write one file a phase, and a reproducer of a failure; "" for nowhere. It exists.
   std::string dumpDir;

@@ -25,9 +25,16 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input.mlir, - f
                                       cl::cat(category));
 static cl::opt<std::string> outputPath("o", cl::desc("file to write; - for standard output"), cl::value_desc("file"),
                                        cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("what to compile for: cpu"), cl::init("cpu"), cl::cat(category));
+static cl::opt<TargetKind> target("target", cl::desc("what to compile for"), cl::init(TargetKind::CPU), cl::cat(category),
+                                  cl::values(clEnumValN(TargetKind::CPU, "cpu", "this or another CPU (default)"),
+                                             clEnumValN(TargetKind::CUDA, "cuda", "a GPU of NVIDIA's")));
 static cl::opt<std::string> cpu("cpu", cl::desc("level of CPU: native, x86-64-v3, x86-64-v4, aarch64"), cl::init("native"),
                                 cl::cat(category));
+static cl::opt<std::string> chip("chip", cl::desc("cuda: chip, as ptxas names it (default sm_90a)"), cl::init("sm_90a"), cl::cat(category));
+static cl::opt<int64_t> ptxVersion("ptx-version", cl::desc("cuda: 10 times the version of PTX (default 88, which is 8.8)"), cl::init(88),
+                                   cl::cat(category));
+static cl::opt<std::string> ptxas("ptxas", cl::desc("cuda: the ptxas to run (default: from PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda)"),
+                                  cl::value_desc("file"), cl::cat(category));
 static cl::opt<Phase> lastPhase(
     "compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program), cl::cat(category),
     cl::values(clEnumValN(Phase::Input, "input", "the input, parsed and verified"),
@@ -36,7 +43,7 @@ static cl::opt<Phase> lastPhase(
                clEnumValN(Phase::Bufferized, "bufferized", "structured ops on memrefs"),
                clEnumValN(Phase::Prog, "prog", "kernels and host programs"),
                clEnumValN(Phase::Kernels, "kernels", "kernels in the LLVM dialect"),
-               clEnumValN(Phase::Object, "object", "the shared object of the kernels"),
+               clEnumValN(Phase::Object, "object", "the shared object (cpu) or cubin (cuda) of the kernels"),
                clEnumValN(Phase::Program, "program", "the .moe file (default)")));
 static cl::opt<std::string> dumpDir("dump-dir", cl::desc("directory for one file a phase and, on failure, a reproducer"),
                                     cl::value_desc("dir"), cl::cat(category));
@@ -65,8 +72,12 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Compiles a Mixture-of-Experts program to a .moe file\n");
-  if (target != "cpu")
-    return fail("target is '" + target + "', expected cpu");
+  bool isCuda = target == TargetKind::CUDA;
+  for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas})
+    if (option->getNumOccurrences() && !isCuda)
+      return fail("--" + option->ArgStr + " is for --target=cuda only");
+  if (cpu.getNumOccurrences() && isCuda)
+    return fail("--cpu is for --target=cpu only");
   bool isText = lastPhase <= Phase::Kernels;
   if (outputPath.empty() && !isText)
     return fail("no output file: name one with -o");
@@ -93,11 +104,22 @@ int main(int argc, char **argv) {
   });
 
   CompilerOptions options;
-  FailureOr<CPULevel> level = resolveCPULevel(cpu, UnknownLoc::get(&context));
-  if (failed(level))
-    return 1;
+  Location nowhere = UnknownLoc::get(&context);
   options.last = lastPhase;
-  options.level = *level;
+  options.target = target;
+  if (isCuda) {
+    options.cuda = {chip, ptxVersion, ptxas};
+    if (failed(checkCUDATarget(options.cuda, nowhere)))
+      return 1;
+    // Before anything is compiled: without it all would be in vain.
+    if (lastPhase >= Phase::Object && failed(findCUDATool("ptxas", ptxas, nowhere)))
+      return 1;
+  } else {
+    FailureOr<CPULevel> level = resolveCPULevel(cpu, nowhere);
+    if (failed(level))
+      return 1;
+    options.level = *level;
+  }
   for (Fusion fusion : disabledFusions) {
     constexpr StringLiteral names[] = {"epilogue", "gather", "weights"};
     options.pipeline.disabledFusions.push_back(names[static_cast<unsigned>(fusion)].str());

@@ -99,6 +99,12 @@ static void printSummary(const ReadProgram &program, const llvm::StringMap<Array
   os << "\nkernels\n";
   for (const ProgramKernel &kernel : program.kernels) {
     os << "  " << kernel.name << ": " << kernel.numArgs << " buffers, " << kernel.numScalars << " scalars, ";
+    if (!kernel.launch.empty()) {
+      os << kernel.launch.front() << "\n";
+      for (const std::string &param : ArrayRef<std::string>(kernel.launch).drop_front())
+        os << "    " << param << "\n";
+      continue;
+    }
     auto code = functions.find(kernel.name);
     if (code == functions.end())
       os << "no code\n";
@@ -143,7 +149,10 @@ int main(int argc, char **argv) {
   }
 
   llvm::StringMap<ArrayRef<uint8_t>> functions;
-  if (!program->object.empty()) {
+  bool isCuda = program->target.kind == "cuda";
+  if (isCuda && !kernel.empty())
+    return fail("the object is a cubin: write it with --object and see it with nvdisasm or cuobjdump");
+  if (!program->object.empty() && !isCuda) {
     auto found = getFunctions(program->object);
     if (!found)
       return fail("the object cannot be read: " + llvm::toString(found.takeError()));

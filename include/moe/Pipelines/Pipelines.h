@@ -31,8 +31,11 @@ void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options);
 void buildBufferizePipeline(OpPassManager &pm);
 /// `prog`: kernels in module @kernels and host programs with a planned arena.
 void buildProgPipeline(OpPassManager &pm);
-/// `kernels`: module @kernels (the pass manager's module) in the LLVM dialect.
+/// `kernels` for the cpu target: module @kernels (the pass manager's module) in the LLVM dialect.
 void buildKernelsPipeline(OpPassManager &pm, const CPULevel &level);
+
+/// `kernels` for the cuda target: module @kernels with a gpu.module of llvm.funcs, which say in sm90 attributes how they are launched.
+void buildCUDAKernelsPipeline(OpPassManager &pm);
 
 /// Registers, for moe-opt: moe-to-moe-pipeline, moe-to-tile-pipeline, moe-to-bufferized-pipeline and
 /// moe-to-prog-pipeline, each from the input to the end of that phase.

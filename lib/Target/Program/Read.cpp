@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Format.h"
+#include "CudaKernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -285,10 +285,15 @@ FailureOr<ReadProgram> mlir::moe::readProgram(ArrayRef<char> bytes, StringRef na
   ReadProgram result;
   result.target = {file.target()->kind()->str(), file.target()->arch()->str()};
   result.producer = file.producer() ? file.producer()->str() : "";
+  std::vector<std::string> names;
   for (uint32_t i = 0, e = file.kernels() ? file.kernels()->size() : 0; i < e; ++i) {
     const fb::Kernel &kernel = *file.kernels()->Get(i);
-    result.kernels.push_back({kernel.name()->str(), kernel.num_args(), kernel.num_scalars()});
+    result.kernels.push_back({kernel.name()->str(), kernel.num_args(), kernel.num_scalars(), {}});
+    names.push_back(kernel.name()->str());
   }
+  if (result.target.kind == "cuda")
+    for (auto [i, kernel] : llvm::enumerate(result.kernels))
+      kernel.launch = describeCudaKernel(*file.kernels()->Get(i)->cuda(), names);
   if (file.object())
     result.object = {reinterpret_cast<const char *>(file.object()->data()), file.object()->size()};
   result.module = ModuleOp::create(loc);

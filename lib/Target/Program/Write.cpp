@@ -1,11 +1,11 @@
 //===- Write.cpp - from the prog dialect to a .moe file ---------------------===//
 
-#include "Format.h"
+#include "CudaKernels.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
-#include "moe/Target/Program/Program.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <map>
@@ -65,7 +65,7 @@ public:
   EntryWriter(prog::ProgramOp program, flatbuffers::FlatBufferBuilder &fbb, Kernels &kernels, SymbolTableCollection &symbols)
       : program(program), fbb(fbb), kernels(kernels), symbols(symbols) {}
 
-  FailureOr<Offset<fb::Entry>> write();
+  FailureOr<Offset<fb::Entry>> write(uint32_t flags);
 
 private:
   LogicalResult write(Operation *op);
@@ -276,7 +276,7 @@ std::vector<Offset<fb::Argument>> EntryWriter::writeOutputs() {
   return result;
 }
 
-FailureOr<Offset<fb::Entry>> EntryWriter::write() {
+FailureOr<Offset<fb::Entry>> EntryWriter::write(uint32_t flags) {
   for (BlockArgument input : program.getBody().getArguments())
     writeBuffer(input, fb::BufferKind::Input, input.getArgNumber(), inputExprs(input));
   Block &body = program.getBody().front();
@@ -288,7 +288,7 @@ FailureOr<Offset<fb::Entry>> EntryWriter::write() {
   auto inputs = writeInputs();
   auto outputs = writeOutputs();
   return fb::CreateEntryDirect(fbb, program.getSymName().str().c_str(), &inputs, &outputs, &expressions, &buffers, &steps,
-                               arenaExpr, /*flags=*/0);
+                               arenaExpr, flags);
 }
 
 /// Refuses what would pass the format's limit, before the builder meets it.
@@ -303,27 +303,60 @@ static LogicalResult checkDataBytes(ModuleOp module, size_t objectBytes) {
   return module.emitError("the constants and the object have ") << bytes << " bytes, expected at most " << kMostDataBytes;
 }
 
-FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target) {
+/// Kernels of the cuda target, with those that they fall back on behind them.
+static FailureOr<std::vector<Offset<fb::Kernel>>> writeCudaKernels(ModuleOp module, flatbuffers::FlatBufferBuilder &fbb, Kernels &kernels,
+                                                                   ArrayRef<CUDAKernelInfo> infos) {
+  llvm::StringMap<const CUDAKernelInfo *> byName;
+  for (const CUDAKernelInfo &info : infos)
+    byName[info.name] = &info;
+  std::vector<Offset<fb::Kernel>> result;
+  // Grows as it is walked.
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    auto &[name, kernel] = *(kernels.begin() + i);
+    const CUDAKernelInfo *info = byName.lookup(name);
+    if (!info)
+      return module.emitError("kernel '") << name.getValue() << "' is launched, but there is no code for it";
+    std::vector<uint8_t> access = kernel.access;
+    uint32_t numArgs = kernel.numArgs, numScalars = kernel.numScalars;
+    int32_t fallback = -1;
+    if (!info->fallback.empty())
+      fallback = kernels.insert({StringAttr::get(module.getContext(), info->fallback), kernel}).first - kernels.begin();
+    auto cuda = writeCudaKernel(fbb, *info, fallback);
+    result.push_back(fb::CreateKernelDirect(fbb, info->name.c_str(), numArgs, numScalars, &access, cuda));
+  }
+  return result;
+}
+
+FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target,
+                                                              ArrayRef<CUDAKernelInfo> cuda) {
   auto programs = llvm::to_vector(module.getOps<prog::ProgramOp>());
   if (programs.empty())
     return module.emitError("the module has no prog.program, expected one for each entry of the file");
   if (failed(checkDataBytes(module, object.size())))
     return failure();
 
+  bool isCuda = target.kind == "cuda";
   flatbuffers::FlatBufferBuilder fbb;
   Kernels kernels;
   SymbolTableCollection symbols;
   std::vector<Offset<fb::Entry>> entries;
   for (prog::ProgramOp program : programs) {
-    FailureOr<Offset<fb::Entry>> entry = EntryWriter(program, fbb, kernels, symbols).write();
+    FailureOr<Offset<fb::Entry>> entry = EntryWriter(program, fbb, kernels, symbols).write(isCuda ? MOE_ENTRY_CAPTURABLE : 0);
     if (failed(entry))
       return failure();
     entries.push_back(*entry);
   }
   std::vector<Offset<fb::Kernel>> kernelOffsets;
-  for (auto &[name, kernel] : kernels)
-    kernelOffsets.push_back(
-        fb::CreateKernelDirect(fbb, name.str().c_str(), kernel.numArgs, kernel.numScalars, &kernel.access));
+  if (isCuda) {
+    FailureOr<std::vector<Offset<fb::Kernel>>> written = writeCudaKernels(module, fbb, kernels, cuda);
+    if (failed(written))
+      return failure();
+    kernelOffsets = std::move(*written);
+  } else {
+    for (auto &[name, kernel] : kernels)
+      kernelOffsets.push_back(
+          fb::CreateKernelDirect(fbb, name.str().c_str(), kernel.numArgs, kernel.numScalars, &kernel.access));
+  }
   fbb.PreAlign(object.size(), kDataAlignment);
   auto objectOffset = fbb.CreateVector(reinterpret_cast<const uint8_t *>(object.data()), object.size());
   auto targetOffset = fb::CreateTargetDirect(fbb, target.kind.c_str(), target.arch.c_str());

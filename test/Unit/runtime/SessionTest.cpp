@@ -34,9 +34,8 @@ TEST(Session, WrongTarget) {
               std::string("the program was compiled for cpu '") + kOtherArch + "'; this machine is");
   program.target->arch = "x86-64-v9";
   expectError(tryCreate(program), MOE_WRONG_TARGET, "x86-64-v9");
-  program.target->kind = "cuda";
-  program.target->arch = "sm_90a";
-  expectError(tryCreate(program), MOE_WRONG_TARGET, "compiled for target 'cuda'; this runtime has 'cpu'");
+  program.target->kind = "tpu";
+  expectError(tryCreate(program), MOE_WRONG_TARGET, "compiled for target 'tpu'; this runtime has 'cpu' and 'cuda'");
 }
 
 TEST(Session, BadObjects) {

@@ -10,24 +10,43 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <string>
+#include <vector>
 
 namespace mlir::moe {
 
 /// What the kernels of a file were compiled for.
 struct ProgramTarget {
-  std::string kind; ///< "cpu"
-  std::string arch; ///< for the cpu, a level: "x86-64-v3"
+  std::string kind; ///< "cpu" or "cuda"
+  std::string arch; ///< for the cpu, a level: "x86-64-v3"; for cuda, "sm_90a"
 };
+
+/// How the host launches a kernel of the cuda target.
+struct CUDAKernelInfo {
+  std::string name;
+  ArrayAttr params;       ///< sm90 parameter attributes
+  Attribute launch;       ///< an sm90::LaunchAttr
+  std::string fallback;   ///< the kernel for arguments of which a tensor map cannot be made, or ""
+  unsigned registers = 0; ///< of a thread
+  unsigned stack = 0;     ///< bytes of a thread
+};
+
+/// What the functions of the gpu.module in module @kernels say of themselves; `convert-sm90-to-nvvm` has run. On failure an error was
+/// emitted at the function that does not say it.
+FailureOr<std::vector<CUDAKernelInfo>> getCUDAKernels(ModuleOp kernels);
 
 /// The bytes of the .moe file with every prog.program of the module as an entry, in order, and the shared object of the
 /// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error was
-/// emitted at the op that cannot be in a file.
-FailureOr<SmallVector<char, 0>> translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target);
+/// emitted at the op that cannot be in a file. `cuda` has every kernel that is launched, and those they fall back on, if the target
+/// is cuda; then the object is a cubin.
+FailureOr<SmallVector<char, 0>> translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target,
+                                                   ArrayRef<CUDAKernelInfo> cuda = {});
 
 /// A kernel as the file names it.
 struct ProgramKernel {
   std::string name;
   unsigned numArgs, numScalars;
+  /// cuda: how it is launched and what each parameter is, a line each, for people to read.
+  std::vector<std::string> launch;
 };
 
 /// A .moe file as MLIR.

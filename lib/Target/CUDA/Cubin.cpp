@@ -1,0 +1,140 @@
+//===- Cubin.cpp - from the LLVM dialect to a cubin ---------------------------===//
+
+#include "Ptxas.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace mlir::moe;
+
+static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
+/// Bulk tensor copies into a block's own shared memory came with PTX 8.6.
+static constexpr int64_t kLeastPtxVersion = 86;
+
+static const llvm::Target *lookupTarget(Location loc) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+  });
+  std::string message;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), message);
+  if (!target)
+    emitError(loc) << "this LLVM cannot make code for cuda: " << message;
+  return target;
+}
+
+static std::string ptxFeature(const CUDATargetOptions &options) { return "ptx" + std::to_string(options.ptxVersion); }
+
+LogicalResult mlir::moe::checkCUDATarget(const CUDATargetOptions &options, Location loc) {
+  const llvm::Target *target = lookupTarget(loc);
+  if (!target)
+    return failure();
+  std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(llvm::Triple(kTriple), "", ""));
+  auto isChip = [&](const llvm::SubtargetSubTypeKV &chip) { return options.chip == chip.Key; };
+  if (options.chip != "sm_90a" || llvm::none_of(info->getAllProcessorDescriptions(), isChip))
+    return emitError(loc) << "chip is '" << options.chip << "', expected sm_90a";
+  int64_t most = 0;
+  bool known = false;
+  for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures()) {
+    int64_t version = 0;
+    if (!StringRef(feature.Key).starts_with("ptx") || StringRef(feature.Key).drop_front(3).getAsInteger(10, version))
+      continue;
+    most = std::max(most, version);
+    known |= version == options.ptxVersion;
+  }
+  if (known && options.ptxVersion >= kLeastPtxVersion)
+    return success();
+  return emitError(loc) << "ptx version is " << options.ptxVersion << ", expected one from " << kLeastPtxVersion << " to " << most
+                        << " that this LLVM has";
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  // O3 unrolls the loops over k until the producer spills; below O1 wgmma is serialised.
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+/// What LLVM cannot select it reports as fatal. That ends the process, but with an error and not with a signal.
+static void reportFatalError(void *, const char *reason, bool) {
+  llvm::errs() << "error: LLVM cannot compile the kernels: " << reason << "\n";
+  llvm::errs().flush();
+  std::_Exit(1);
+}
+
+static LogicalResult emitPtx(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &ptx, Location loc) {
+  llvm::ScopedFatalErrorHandler handler(reportFatalError);
+  llvm::raw_svector_ostream stream(ptx);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return emitError(loc) << "this LLVM cannot write PTX";
+  passes.run(module);
+  return success();
+}
+
+FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATargetOptions &options, const CUDADumps &dumps) {
+  Location loc = kernels.getLoc();
+  auto modules = llvm::to_vector(kernels.getOps<gpu::GPUModuleOp>());
+  if (modules.size() != 1)
+    return emitError(loc) << "module @kernels has " << modules.size() << " gpu.modules, expected one";
+  const llvm::Target *target = lookupTarget(loc);
+  if (!target || failed(checkCUDATarget(options, loc)))
+    return failure();
+  llvm::Triple triple(kTriple);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, options.chip, "+" + ptxFeature(options), {}, {}, {},
+                                                                           llvm::CodeGenOptLevel::Default));
+
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  kernels.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(modules.front(), context, "kernels");
+  if (!module)
+    return emitError(loc) << "kernels cannot be translated to LLVM IR";
+  module->setTargetTriple(triple);
+  module->setDataLayout(machine->createDataLayout());
+  optimize(*module, *machine);
+  if (dumps.llvmIR)
+    module->print(*dumps.llvmIR, nullptr);
+
+  llvm::SmallVector<char, 0> ptx;
+  if (failed(emitPtx(*module, *machine, ptx, loc)))
+    return failure();
+  if (dumps.ptx)
+    dumps.ptx->write(ptx.data(), ptx.size());
+  FailureOr<CUDACode> code = runPtxas(StringRef(ptx.data(), ptx.size()), options, dumps.log, loc);
+  if (succeeded(code) && dumps.cubin)
+    dumps.cubin->write(code->cubin.data(), code->cubin.size());
+  return code;
+}
