@@ -160,7 +160,7 @@ void EntryWriter::writeBuffer(Value value, fb::BufferKind kind, uint32_t index, 
   bufferNumbers.try_emplace(value, buffers.size());
   Offset<flatbuffers::Vector<uint8_t>> dataOffset;
   if (kind == fb::BufferKind::Constant) {
-    fbb.PreAlign(data.size(), kDataAlignment);  // ForceVectorAlignment stops at 32
+    fbb.ForceVectorAlignment(data.size(), 1, kDataAlignment);
     dataOffset = fbb.CreateVector(data);
   }
   auto dimsOffset = fbb.CreateVector(dims.data(), dims.size());
@@ -324,7 +324,7 @@ FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, A
   for (auto &[name, kernel] : kernels)
     kernelOffsets.push_back(
         fb::CreateKernelDirect(fbb, name.str().c_str(), kernel.numArgs, kernel.numScalars, &kernel.access));
-  fbb.PreAlign(object.size(), kDataAlignment);
+  fbb.ForceVectorAlignment(object.size(), 1, kDataAlignment);
   auto objectOffset = fbb.CreateVector(reinterpret_cast<const uint8_t *>(object.data()), object.size());
   auto targetOffset = fb::CreateTargetDirect(fbb, target.kind.c_str(), target.arch.c_str());
   auto producer = fbb.CreateString("moe-mlir " MOE_VERSION);
