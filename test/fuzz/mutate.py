@@ -1,4 +1,4 @@
-"""Mutates the suite's .mlir files and runs moe-opt on them: whatever the input, no tool may die by a signal.
+"""Mutates the suite's .mlir files and runs moe-opt and moe-compile on them: whatever the input, no tool may die by a signal.
 
 python test/fuzz/mutate.py [--tools build/bin] [--count N] [--seed S] [--keep FOLDER] [file.mlir ...]
 
@@ -29,12 +29,14 @@ f32 bf16 f16 f64 i1 i32 i64 index tensor<*xf32> tensor<f32> memref<4xf32> none [
 """.split()
 PIPELINES = {
     "moe": ["--moe-check-ragged", "--moe-fuse-weights", "--canonicalize", "--cse", "--convert-moe-to-tile"],
+    "all": ["--moe-to-prog-pipeline"],
     "tile": ["--tile-fuse", "--canonicalize", "--cse"],
     "stablehlo": ["--allow-unregistered-dialect", "--convert-stablehlo-to-moe", "--canonicalize"],
-    "bufferized": ["--one-shot-bufferize=bufferize-function-boundaries", "--tile-outline-kernels", "--convert-to-prog"],
-    "kernels": ["--tile-outline-kernels", "--convert-tile-to-cpu"],
+    "bufferized": ["--moe-bufferize", "--prog-prepare-results", "--tile-outline-kernels", "--convert-to-prog"],
+    "kernels": ["--tile-outline-kernels", "--convert-tile-to-cpu", "--convert-kernels-to-llvm"],
     "prog": ["--pass-pipeline=builtin.module(prog.program(prog-plan-arena),canonicalize,cse)"],
     "verify": [],
+    "compile": ["moe-compile", "--compile-to=object", "-o", os.devnull],
 }
 
 
@@ -83,12 +85,12 @@ def mutate(text: str, rng: random.Random) -> bytes:
 
 
 def pipeline(text: str, rng: random.Random) -> list[str]:
-    """Options of moe-opt that fit the level of this text, most of the time."""
+    """Options of moe-opt that fit the level of this text, most of the time, or moe-compile and its options."""
     levels = ["verify"]
     if "stablehlo." in text or "chlo." in text:
-        levels += ["stablehlo"] * 3
+        levels += ["stablehlo", "stablehlo", "compile"]
     if re.search(r"\bmoe\.", text):
-        levels += ["moe"] * 3
+        levels += ["moe", "moe", "all", "compile"]
     if re.search(r"\btile\.", text):
         levels += ["tile", "bufferized", "kernels"] if "memref" in text else ["tile", "tile", "bufferized"]
     if re.search(r"\bprog\.", text):
@@ -125,7 +127,7 @@ def run(command: list[str], timeout: float) -> tuple[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path, help="files to mutate (default: all of the suite)")
-    parser.add_argument("--tools", type=Path, default=Path("build/bin"), help="folder of moe-opt")
+    parser.add_argument("--tools", type=Path, default=Path("build/bin"), help="folder of the tools")
     parser.add_argument("--count", type=int, default=300, help="number of mutants")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--only", type=int, help="run this mutant alone and show what the tool says")
@@ -146,7 +148,8 @@ def main() -> int:
         options.keep.mkdir(parents=True, exist_ok=True)
         mutant = options.keep / f"{options.seed}-{number}.mlir"
         mutant.write_bytes(mutate(text, rng))
-        command = [str(options.tools / "moe-opt"), *passes, str(mutant)]
+        command = [*(passes if passes[:1] == ["moe-compile"] else ["moe-opt", *passes]), str(mutant)]
+        command[0] = str(options.tools / command[0])
         wrong, errors = run(command, options.timeout)
         if options.only is not None:
             print(errors, end="")

@@ -72,13 +72,17 @@ def check(text: str, inputs: dict[str, int]) -> tuple[int, int]:
             arena = values[match[1]]
     assert buffers.keys() == uses.keys(), "buffers are planned if and only if they are used"
     for a, (begin, size) in buffers.items():
-        assert begin % 64 == 0 and 0 <= begin and begin + size <= arena, f"{a} at {begin}, {size} bytes, arena {arena}"
+        assert begin % 64 == 0 and begin >= 0 and begin + size <= arena, f"{a} at {begin}, {size} bytes, arena {arena}"
         for b, (other, other_size) in buffers.items():
             together = max(uses[a][0], uses[b][0]) <= min(uses[a][-1], uses[b][-1])
             if a < b and together and size and other_size:
                 assert begin + size <= other or other + other_size <= begin, f"{a} and {b} overlap in\n{text}"
     alive = max(
-        (sum(size for b, (_, size) in buffers.items() if uses[b][0] <= p <= uses[b][-1]) for v in uses.values() for p in v),
+        (
+            sum(size for b, (_, size) in buffers.items() if uses[b][0] <= p <= uses[b][-1])
+            for v in uses.values()
+            for p in v
+        ),
         default=0,
     )
     return arena, alive
