@@ -84,6 +84,25 @@ class MoeRun(unittest.TestCase):
             inputs = ("--input", self.save("a.npz", a=a), "--input", "b=" + self.path("b.npy"))
             self.good("--entry", "add", *inputs, "--check", self.save("out.npz", sum=a + b, doubled=a + b + a))
 
+    def test_headers_that_are_refused(self):
+        good = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }"
+        for old, new, text in (
+            ("(5, 3)", "(5, 4)", "is truncated"),
+            ("(5, 3)", "(4294967296, 4294967296)", "passes 64 bits"),
+            ("(5, 3)", "(999999999999, 1)", "is truncated"),
+            ("(5, 3)", "(5, -3)", "not supported"),
+            ("(5, 3)", "(,)", "not supported"),
+            ("<f4", "<V4", "cannot be read"),
+            ("<f4", "<f", "not supported"),
+            (good, "", "not supported"),
+            (good, "{}", "not supported"),
+            (good, "9" * 2000, "not supported"),
+        ):
+            header = good.replace(old, new) + " " * 20 + "\n"
+            with open(self.path("b.npy"), "wb") as stream:
+                stream.write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + bytes(60))
+            self.bad(text, "--entry", "add", "--input", "b=" + self.path("b.npy"))
+
     def types(self, count=2000):
         bits = self.random.integers(0, 2**32, count, dtype=np.uint32)
         floats = bits.view(np.float32).copy()
