@@ -104,9 +104,16 @@ def normalize(rng: np.random.Generator, tokens: int, k: int) -> Case:
 def plan(rng: np.random.Generator, tokens: int, k: int, experts: int) -> Case:
     ids = rng.integers(0, experts, (tokens, k), np.int32)
     slots = tokens * k
-    types = {"sizes": f"{experts}xi32", "permutation": f"{slots}xi32", "token": f"{slots}xi32", "inverse": f"{tokens}x{k}xi32"}
+    types = {
+        "sizes": f"{experts}xi32",
+        "permutation": f"{slots}xi32",
+        "token": f"{slots}xi32",
+        "inverse": f"{tokens}x{k}xi32",
+    }
     p = f"!moe.plan<groups = {experts}, rows = {slots}, tokens = {tokens}, topk = {k}>"
-    gets = "\n".join(f"  %{f} = moe.plan_get %p {{field = #moe.field<{f}>}} : {p} -> tensor<{t}>" for f, t in types.items())
+    gets = "\n".join(
+        f"  %{f} = moe.plan_get %p {{field = #moe.field<{f}>}} : {p} -> tensor<{t}>" for f, t in types.items()
+    )
     results = ", ".join(f"tensor<{t}>" for t in types.values())
     text = f"""func.func @main(%i: tensor<{tokens}x{k}xi32>) -> ({results}) {{
   %p = moe.plan %i : tensor<{tokens}x{k}xi32> -> {p}
@@ -186,7 +193,13 @@ def combine(rng: np.random.Generator, tokens: int, k: int, width: int, dtype: st
     def form() -> Arrays:
         return [np.einsum("tk,tkh->th", weight, y[inverse])]
 
-    return Case(f"combine {k} rows [{tokens}, {width}] {dtype}", text, [y, weight, inverse], form, 2**-8 if dtype != "f32" else 1e-6)
+    return Case(
+        f"combine {k} rows [{tokens}, {width}] {dtype}",
+        text,
+        [y, weight, inverse],
+        form,
+        2**-8 if dtype != "f32" else 1e-6,
+    )
 
 
 def swiglu(rng: np.random.Generator, m: int, width: int, dtype: str, layout: str) -> Case:
@@ -221,7 +234,13 @@ def reduction(rng: np.random.Generator, m: int, width: int) -> Case:
     %q = arith.mulf %v, %v : {v}
     %s = vector.reduction <add>, %q : {v} into f32
     tile.yield %s : f32"""
-    return Case(f"sum of squares [{m}, {width}]", rows({"x": t}, "?xf32", body), [x], lambda: [np.einsum("mh,mh->m", x, x)], 1e-5)
+    return Case(
+        f"sum of squares [{m}, {width}]",
+        rows({"x": t}, "?xf32", body),
+        [x],
+        lambda: [np.einsum("mh,mh->m", x, x)],
+        1e-5,
+    )
 
 
 def cases(rng: np.random.Generator) -> list[Case]:
