@@ -2,6 +2,7 @@
 
 #include "moe/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -33,6 +34,9 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createMoERequireSizesPass());
+  pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createConvertMoEToTilePass());
   addCleanup(pm);
   tile::TileFusePassOptions fuse;

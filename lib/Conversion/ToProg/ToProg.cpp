@@ -42,6 +42,20 @@ static std::optional<uint8_t> getByte(Attribute value) {
   return static_cast<uint8_t>(bits.extractBitsAsZExtValue(8, 0));
 }
 
+/// The type of an input of the program: its sizes are static where some cast of the argument says so.
+static MemRefType getInputType(BlockArgument argument) {
+  auto type = cast<MemRefType>(argument.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (Operation *user : argument.getUsers()) {
+    auto cast = dyn_cast<memref::CastOp>(user);
+    auto result = cast ? dyn_cast<MemRefType>(cast.getType()) : MemRefType();
+    for (int64_t d = 0; result && d < type.getRank(); ++d)
+      if (ShapedType::isDynamic(shape[d]))
+        shape[d] = result.getDimSize(d);
+  }
+  return prog::getCallerBufferType(shape, type.getElementType());
+}
+
 /// The names of n arguments or results, or null if none of them has one.
 static ArrayAttr getNames(Builder &builder, unsigned n, StringRef prefix, function_ref<Attribute(unsigned)> getAttr) {
   SmallVector<Attribute> names;
@@ -139,7 +153,8 @@ LogicalResult Converter::convert() {
   }
 
   loc = function.getLoc();
-  auto program = prog::ProgramOp::create(builder, loc, function.getName(), function.getArgumentTypes());
+  auto inputs = llvm::map_to_vector(function.getArguments(), [](BlockArgument argument) -> Type { return getInputType(argument); });
+  auto program = prog::ProgramOp::create(builder, loc, function.getName(), inputs);
   if (ArrayAttr names = getNames(builder, function.getNumArguments(), "in",
                                  [&](unsigned i) { return function.getArgAttr(i, kNameAttr); }))
     program.setInputNamesAttr(names);
@@ -191,13 +206,19 @@ LogicalResult Converter::convert(memref::AllocOp op) {
 }
 
 LogicalResult Converter::convert(memref::CastOp op) {
-  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing.
-  auto source = dyn_cast<MemRefType>(op.getSource().getType()), result = dyn_cast<MemRefType>(op.getType());
-  for (int64_t d = 0; source && result && d < source.getRank(); ++d)
-    if (source.isDynamicDim(d) && !result.isDynamicDim(d))
-      return op.emitOpError("asserts that dimension ") << d << " is " << result.getDimSize(d)
-                                                       << ", which a host program does not check";
-  map.map(op.getResult(), map.lookup(op.getSource()));
+  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing. Where one
+  // says more of an input, the program's input says so, too.
+  Value source = map.lookup(op.getSource());
+  auto type = cast<MemRefType>(source.getType());
+  auto result = dyn_cast<MemRefType>(op.getType());
+  for (int64_t d = 0; result && d < type.getRank(); ++d)
+    if (!result.isDynamicDim(d) && type.getDimSize(d) != result.getDimSize(d)) {
+      InFlightDiagnostic diagnostic = op.emitOpError("says that dimension ") << d << " is " << result.getDimSize(d);
+      if (type.isDynamicDim(d))
+        return diagnostic << ", which a host program can check of an input only";
+      return diagnostic << ", but it is " << type.getDimSize(d);
+    }
+  map.map(op.getResult(), source);
   return success();
 }
 
@@ -264,13 +285,21 @@ LogicalResult Converter::convertFill(Operation *op, Value value, Value buffer) {
 
 LogicalResult Converter::convert(cf::AssertOp op) {
   auto equal = op.getArg().getDefiningOp<arith::CmpIOp>();
+  if (matchPattern(op.getArg(), m_Zero()))
+    return op.emitError("cannot hold: ") << op.getMsg();
   if (!equal || equal.getPredicate() != arith::CmpIPredicate::eq)
-    return op.emitOpError("does not compare two sizes for equality, all that a host program can check");
+    return op.emitOpError("does not compare two sizes for equality, all that a host program can check: ") << op.getMsg();
   Value a = get(equal.getLhs()), b = get(equal.getRhs());
+  APInt constantA, constantB;
+  if (matchPattern(a, m_ConstantInt(&constantA)) && matchPattern(b, m_ConstantInt(&constantB))) {
+    if (constantA != constantB)
+      return op.emitError("cannot hold: ") << op.getMsg();
+    return success();
+  }
   if (!a.getDefiningOp<prog::DimOp>())
     std::swap(a, b);
   if (!a.getDefiningOp<prog::DimOp>())
-    return op.emitOpError("compares two sizes of which none is that of an input");
+    return op.emitOpError("compares two sizes of which none is that of an input: ") << op.getMsg();
   if (a != b)
     prog::RequireOp::create(builder, loc, a, b);
   return success();
