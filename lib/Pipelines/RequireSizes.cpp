@@ -1,7 +1,7 @@
 //===- RequireSizes.cpp - moe-require-sizes ---------------------------------===//
 //
-// Verifiers compare what types say. Here the dynamic sizes that types cannot compare are: each becomes an assertion, which
-// folds away where both sizes are one, and which the runtime checks where they come from different inputs.
+// Verifiers compare what types say. Here the dynamic sizes that types cannot compare are: each becomes an assertion,
+// which folds away where both sizes are one, and which the runtime checks where they come from different inputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +97,8 @@ void Requirements::require(OpFoldResult found, OpFoldResult expected) {
   if (!found || !expected || found == expected || (isa<Attribute>(found) && isa<Attribute>(expected)))
     return;
   Location loc = op->getLoc();
-  Value a = getValueOrCreateConstantIndexOp(builder, loc, found), b = getValueOrCreateConstantIndexOp(builder, loc, expected);
+  Value a = getValueOrCreateConstantIndexOp(builder, loc, found),
+        b = getValueOrCreateConstantIndexOp(builder, loc, expected);
   Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b);
   cf::AssertOp::create(builder, loc, equal, "the sizes of '" + op->getName().getStringRef().str() + "' fit each other");
 }

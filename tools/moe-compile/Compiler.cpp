@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace mlir::moe;
 
-static constexpr StringLiteral kNames[] = {"input", "moe", "tile", "bufferized", "prog", "kernels", "object", "program"};
+static constexpr StringLiteral kNames[] = {"input", "moe",     "tile",   "bufferized",
+                                           "prog",  "kernels", "object", "program"};
 
 namespace {
 
@@ -97,7 +98,8 @@ LogicalResult Compiler::run(Phase phase, ModuleOp root, function_ref<void(OpPass
 }
 
 FailureOr<SmallVector<char, 0>> Compiler::compileObject(ModuleOp kernels) {
-  DumpFile llvmIR(options, Phase::Object, ".ll"), assembly(options, Phase::Object, ".s"), shared(options, Phase::Object, ".so");
+  DumpFile llvmIR(options, Phase::Object, ".ll"), assembly(options, Phase::Object, ".s"),
+      shared(options, Phase::Object, ".so");
   CPUObjectOptions objectOptions;
   objectOptions.level = options.level;
   objectOptions.llvmIR = llvmIR.stream();
@@ -107,7 +109,8 @@ FailureOr<SmallVector<char, 0>> Compiler::compileObject(ModuleOp kernels) {
     return failure();
   if (llvm::raw_ostream *stream = shared.stream())
     stream->write(object->data(), object->size());
-  if (failed(llvmIR.close(module.getLoc())) || failed(assembly.close(module.getLoc())) || failed(shared.close(module.getLoc())))
+  if (failed(llvmIR.close(module.getLoc())) || failed(assembly.close(module.getLoc())) ||
+      failed(shared.close(module.getLoc())))
     return failure();
   return object;
 }
@@ -130,7 +133,8 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
   // The programs go on with the kernels as they are now, which say what they take; the object is made from a copy.
   OpBuilder builder(module.getContext());
   auto original = module.lookupSymbol<ModuleOp>("kernels");
-  OwningOpRef<ModuleOp> kernels = original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
+  OwningOpRef<ModuleOp> kernels =
+      original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
   if (failed(run(Phase::Kernels, *kernels, [&](OpPassManager &pm) { buildKernelsPipeline(pm, options.level); })))
     return failure();
   if (options.last == Phase::Kernels)

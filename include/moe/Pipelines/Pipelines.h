@@ -18,8 +18,8 @@ namespace mlir::moe {
 #include "moe/Pipelines/Passes.h.inc"
 
 struct PipelineOptions {
-  /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a product's
-  /// source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
+  /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a
+  /// product's source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
   SmallVector<std::string> disabledFusions;
 };
 

@@ -108,7 +108,7 @@ private:
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   IRMapping map;
-  llvm::SmallDenseMap<Value, unsigned> outputs;  ///< number of each allocation that is returned
+  llvm::SmallDenseMap<Value, unsigned> outputs; ///< number of each allocation that is returned
 };
 
 struct ConvertToProg : moe::impl::ConvertToProgPassBase<ConvertToProg> {
@@ -132,7 +132,8 @@ LogicalResult Converter::convert() {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
     if (!memref || memref != prog::getCallerBufferType(memref.getShape(), memref.getElementType())) {
-      InFlightDiagnostic diagnostic = function.emitError("argument ") << i << " of function '" << function.getName() << "' is " << type;
+      InFlightDiagnostic diagnostic = function.emitError("argument ")
+                                      << i << " of function '" << function.getName() << "' is " << type;
       if (memref)
         diagnostic << ", expected " << prog::getCallerBufferType(memref.getShape(), memref.getElementType());
       else
@@ -148,12 +149,13 @@ LogicalResult Converter::convert() {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     if (!type || type != prog::getCallerBufferType(type.getShape(), type.getElementType()) ||
         !value.getDefiningOp<memref::AllocOp>() || !outputs.try_emplace(value, operand.getOperandNumber()).second)
-      return terminator.emitError("result ") << operand.getOperandNumber()
-                                             << " is not an allocation of its own; run prog-prepare-results first";
+      return terminator.emitError("result ")
+             << operand.getOperandNumber() << " is not an allocation of its own; run prog-prepare-results first";
   }
 
   loc = function.getLoc();
-  auto inputs = llvm::map_to_vector(function.getArguments(), [](BlockArgument argument) -> Type { return getInputType(argument); });
+  auto inputs = llvm::map_to_vector(function.getArguments(),
+                                    [](BlockArgument argument) -> Type { return getInputType(argument); });
   auto program = prog::ProgramOp::create(builder, loc, function.getName(), inputs);
   if (ArrayAttr names = getNames(builder, function.getNumArguments(), "in",
                                  [&](unsigned i) { return function.getArgAttr(i, kNameAttr); }))
@@ -175,15 +177,15 @@ LogicalResult Converter::convert() {
 
 LogicalResult Converter::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<memref::AllocOp, memref::CastOp, memref::DimOp, memref::GetGlobalOp, memref::CopyOp, prog::LaunchOp, cf::AssertOp,
-            arith::ConstantOp>([&](auto typed) { return convert(typed); })
+      .Case<memref::AllocOp, memref::CastOp, memref::DimOp, memref::GetGlobalOp, memref::CopyOp, prog::LaunchOp,
+            cf::AssertOp, arith::ConstantOp>([&](auto typed) { return convert(typed); })
       .Case([&](linalg::FillOp fill) { return convertFill(fill, fill.value(), fill.output()); })
       .Case([&](linalg::MapOp fill) -> LogicalResult {
         if (!fill.getInputs().empty())
           return fill.emitOpError("with inputs cannot run on the host");
         return convertFill(fill, fill.getMapper().front().getTerminator()->getOperand(0), fill.getInit());
       })
-      .Case([](memref::DeallocOp) { return success(); })  // the arena is planned from the uses
+      .Case([](memref::DeallocOp) { return success(); }) // the arena is planned from the uses
       .Default([&](Operation *other) { return convertArith(other); });
 }
 
@@ -206,8 +208,8 @@ LogicalResult Converter::convert(memref::AllocOp op) {
 }
 
 LogicalResult Converter::convert(memref::CastOp op) {
-  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing. Where one
-  // says more of an input, the program's input says so, too.
+  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing. Where
+  // one says more of an input, the program's input says so, too.
   Value source = map.lookup(op.getSource());
   auto type = cast<MemRefType>(source.getType());
   auto result = dyn_cast<MemRefType>(op.getType());
@@ -288,7 +290,8 @@ LogicalResult Converter::convert(cf::AssertOp op) {
   if (matchPattern(op.getArg(), m_Zero()))
     return op.emitError("cannot hold: ") << op.getMsg();
   if (!equal || equal.getPredicate() != arith::CmpIPredicate::eq)
-    return op.emitOpError("does not compare two sizes for equality, all that a host program can check: ") << op.getMsg();
+    return op.emitOpError("does not compare two sizes for equality, all that a host program can check: ")
+           << op.getMsg();
   Value a = get(equal.getLhs()), b = get(equal.getRhs());
   APInt constantA, constantB;
   if (matchPattern(a, m_ConstantInt(&constantA)) && matchPattern(b, m_ConstantInt(&constantB))) {
@@ -307,14 +310,15 @@ LogicalResult Converter::convert(cf::AssertOp op) {
 
 LogicalResult Converter::convert(arith::ConstantOp op) {
   // Others are values of a fill, which asks for them itself.
-  if (auto value = dyn_cast<IntegerAttr>(op.getValue()); value && op.getType().isIntOrIndex() && !op.getType().isInteger(1))
+  if (auto value = dyn_cast<IntegerAttr>(op.getValue());
+      value && op.getType().isIntOrIndex() && !op.getType().isInteger(1))
     map.map(op.getResult(), constant(value.getValue().getSExtValue()));
   return success();
 }
 
 LogicalResult Converter::convertArith(Operation *op) {
   if (isa<arith::CmpIOp>(op) && llvm::all_of(op->getUsers(), llvm::IsaPred<cf::AssertOp>))
-    return success();  // part of the assertion
+    return success(); // part of the assertion
   auto isSize = [](Type type) { return type.isIndex() || type.isInteger(64); };
   if (!llvm::all_of(op->getOperandTypes(), isSize) || !llvm::all_of(op->getResultTypes(), isSize))
     return op->emitOpError("cannot run on the host");
@@ -332,7 +336,8 @@ LogicalResult Converter::convertArith(Operation *op) {
             return ceilDiv(add(add(operand(0), negate(operand(1))), constant(1)), operand(1));
           })
           .Case<arith::MaxSIOp, arith::MaxUIOp>([&](auto) { return max(operand(0), operand(1)); })
-          .Case<arith::MinSIOp, arith::MinUIOp>([&](auto) { return negate(max(negate(operand(0)), negate(operand(1)))); })
+          .Case<arith::MinSIOp, arith::MinUIOp>(
+              [&](auto) { return negate(max(negate(operand(0)), negate(operand(1)))); })
           .Default([](Operation *) { return Value(); });
   if (!result)
     return op->emitOpError("cannot run on the host");

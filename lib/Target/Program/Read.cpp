@@ -44,14 +44,13 @@ private:
   OpBuilder builder;
   Location loc;
   ModuleOp kernels;
-  prog::ProgramOp program;  ///< the one being read
+  prog::ProgramOp program; ///< the one being read
   SmallVector<Value> sizes, buffers;
 };
 
 } // namespace
 
-template <typename T>
-static ArrayRef<T> toArray(const flatbuffers::Vector<T> *vector) {
+template <typename T> static ArrayRef<T> toArray(const flatbuffers::Vector<T> *vector) {
   return vector ? ArrayRef<T>(vector->data(), vector->size()) : ArrayRef<T>();
 }
 
@@ -82,7 +81,9 @@ void Reader::readSizes(const fb::Entry &entry) {
     // Not aligned in a file that a stranger wrote.
     fb::Expr expr;
     std::memcpy(&expr, entry.exprs()->Data() + i * sizeof(fb::Expr), sizeof(fb::Expr));
-    auto binary = [&](auto op) -> Value { return decltype(op)::create(builder, loc, sizes[expr.a()], sizes[expr.b()]); };
+    auto binary = [&](auto op) -> Value {
+      return decltype(op)::create(builder, loc, sizes[expr.a()], sizes[expr.b()]);
+    };
     switch (expr.kind()) {
     case fb::ExprKind::Const:
       sizes.push_back(arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(expr.a())));
@@ -139,8 +140,8 @@ void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
     return;
   }
   case fb::BufferKind::Output:
-    buffers.push_back(prog::OutputOp::create(builder, loc, prog::getCallerBufferType(type.getShape(), type.getElementType()),
-                                             buffer.index(), dynamic));
+    buffers.push_back(prog::OutputOp::create(
+        builder, loc, prog::getCallerBufferType(type.getShape(), type.getElementType()), buffer.index(), dynamic));
     return;
   case fb::BufferKind::Arena:
     buffers.push_back(prog::BufferOp::create(builder, loc, type, dynamic, sizes[buffer.offset()]));
@@ -153,7 +154,8 @@ void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
       SmallVector<bool> bits(data.begin(), data.end());
       value = DenseElementsAttr::get(tensor, bits);
     } else {
-      value = DenseElementsAttr::getFromRawBuffer(tensor, ArrayRef<char>(reinterpret_cast<const char *>(data.data()), data.size()));
+      value = DenseElementsAttr::getFromRawBuffer(
+          tensor, ArrayRef<char>(reinterpret_cast<const char *>(data.data()), data.size()));
     }
     buffers.push_back(prog::ConstantOp::create(builder, loc, type, value));
     return;
@@ -262,7 +264,7 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
     if (failed(readStep(*entry.steps()->Get(i))))
       return failure();
   prog::ReturnOp::create(builder, loc, sizes[entry.arena()]);
-  for (Value size : llvm::reverse(sizes))  // sizes that only types told of
+  for (Value size : llvm::reverse(sizes)) // sizes that only types told of
     if (size.use_empty())
       size.getDefiningOp()->erase();
   return success();

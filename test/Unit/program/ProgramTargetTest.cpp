@@ -1,12 +1,12 @@
 //===- ProgramTargetTest.cpp - prog text, .moe file, and back --------------===//
 
-#include "moe/Target/Program/Program.h"
 #include "Program/Format.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Target/Program/Program.h"
 #include "moert/moert.h"
 #include "gtest/gtest.h"
 
@@ -128,10 +128,11 @@ TEST_F(ProgramTarget, RunsAsWritten) {
   std::vector<int64_t> few(3);
   std::vector<uint16_t> halves(3);
   std::vector<int32_t> same(5);
-  int64_t shapeX[] = {m, 64}, shapeZ[] = {n}, shapeY[] = {2 * m + 3, 64}, nine[] = {9}, three[] = {3}, four[] = {4}, five[] = {5};
+  int64_t shapeX[] = {m, 64}, shapeZ[] = {n}, shapeY[] = {2 * m + 3, 64}, nine[] = {9}, three[] = {3}, four[] = {4},
+          five[] = {5};
   moe_buffer in[] = {buffer(x.data(), MOE_F32, shapeX), buffer(z.data(), MOE_F32, shapeZ)};
-  moe_buffer out[] = {buffer(y.data(), MOE_F32, shapeY),       buffer(big.data(), MOE_U8, nine),
-                      buffer(few.data(), MOE_I64, three),      buffer(bits.data(), MOE_I1, four),
+  moe_buffer out[] = {buffer(y.data(), MOE_F32, shapeY),      buffer(big.data(), MOE_U8, nine),
+                      buffer(few.data(), MOE_I64, three),     buffer(bits.data(), MOE_I1, four),
                       buffer(halves.data(), MOE_BF16, three), buffer(same.data(), MOE_I32, five)};
   size_t size, align;
   ASSERT_EQ(check(moe_workspace_query(loaded, 0, in, 2, &size, &align)), "");
@@ -184,7 +185,8 @@ TEST_F(ProgramTarget, RequiredSizes) {
   moe_buffer good[] = {buffer(data, MOE_F32, four), buffer(data, MOE_F32, eight)}, bad[] = {good[0], good[0]};
   size_t size, align;
   EXPECT_EQ(check(moe_workspace_query(loaded, 0, good, 2, &size, &align)), "");
-  EXPECT_NE(check(moe_workspace_query(loaded, 0, bad, 2, &size, &align)).find("dimension 0 is 4, but must be 8"), std::string::npos);
+  EXPECT_NE(check(moe_workspace_query(loaded, 0, bad, 2, &size, &align)).find("dimension 0 is 4, but must be 8"),
+            std::string::npos);
   moe_program_release(loaded);
 }
 
@@ -263,19 +265,22 @@ TEST_F(ProgramTarget, RefusesWhatAFileCannotHold) {
     prog.program @main() {
       prog.launch @k()
       prog.return
-    })", "kernel is @k, expected a function of module @kernels");
+    })",
+         "kernel is @k, expected a function of module @kernels");
   expect(R"(
     prog.program @main() {
       %c = arith.constant -4 : i64
       %y = prog.output 0 (%c) : memref<?xf32>
       prog.memset %y, 0 : memref<?xf32>
       prog.return
-    })", "cannot be a program: ");
+    })",
+         "cannot be a program: ");
   expect(R"(
     prog.program @main() {
       %c = prog.constant dense<0> : tensor<3000000000xi8> : memref<3000000000xi8>
       prog.return
-    })", "have 3000000000 bytes, expected at most");
+    })",
+         "have 3000000000 bytes, expected at most");
 }
 
 TEST_F(ProgramTarget, RefusesDamagedFiles) {
@@ -299,7 +304,8 @@ TEST_F(ProgramTarget, RefusesDamagedFiles) {
   for (int i = 0; i < 3000; ++i) {
     Bytes bytes = *good;
     for (uint64_t flips = 1 + random() % 3; flips > 0; --flips)
-      bytes[moert::kHeaderBytes + random() % (bytes.size() - moert::kHeaderBytes)] ^= static_cast<char>(1 + random() % 255);
+      bytes[moert::kHeaderBytes + random() % (bytes.size() - moert::kHeaderBytes)] ^=
+          static_cast<char>(1 + random() % 255);
     moert::writeHeader(bytes.data() + moert::kHeaderBytes, bytes.size() - moert::kHeaderBytes,
                        reinterpret_cast<uint8_t *>(bytes.data()));
     messages.clear();

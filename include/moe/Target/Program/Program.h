@@ -20,8 +20,8 @@ struct ProgramTarget {
 };
 
 /// The bytes of the .moe file with every prog.program of the module as an entry, in order, and the shared object of the
-/// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error was
-/// emitted at the op that cannot be in a file.
+/// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error
+/// was emitted at the op that cannot be in a file.
 FailureOr<SmallVector<char, 0>> translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target);
 
 /// A kernel as the file names it.
@@ -39,8 +39,9 @@ struct ReadProgram {
   ArrayRef<char> object; ///< in the bytes that were read
 };
 
-/// Reads a .moe file after the runtime's loader has checked it. `name` is the file's, for diagnostics. The bytes must outlive
-/// the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith and func.
+/// Reads a .moe file after the runtime's loader has checked it. `name` is the file's, for diagnostics. The bytes must
+/// outlive the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith
+/// and func.
 FailureOr<ReadProgram> readProgram(ArrayRef<char> bytes, StringRef name, MLIRContext *context);
 
 } // namespace mlir::moe
