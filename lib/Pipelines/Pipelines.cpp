@@ -24,9 +24,9 @@ static void addCleanup(OpPassManager &pm) {
 void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertStablehloToMoEPass());
   pm.addPass(createMoEPrepareInputPass());
-  pm.addPass(createInlinerPass());
+  // Nothing is folded before the check: what is refused should not depend on what could be simplified.
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
-  // Before anything is folded: what is refused should not depend on what could be simplified.
   pm.addPass(createMoECheckRaggedPass());
   addCleanup(pm);
   if (!llvm::is_contained(options.disabledFusions, kWeights))

@@ -115,6 +115,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shows what is in a .moe file\n");
+  if (onlyProgram && !kernel.empty())
+    return fail("--program and --disassemble exclude each other");
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(inputPath, &message);
   if (!file)

@@ -104,8 +104,9 @@ void Lowering::findPlans() {
 }
 
 FailureOr<Value> Lowering::getBounds(Operation *op) {
-  if (!isRagged(op->getResult(0).getType()))
-    return Value();
+  auto type = op->getResult(0).getType();
+  if (!isRagged(type) || cast<RankedTensorType>(type).getDimSize(0) == 0)
+    return Value(); // without rows there are no groups to tell apart
   auto plan = planOf.find(op->getResult(0));
   if (plan == planOf.end())
     return op->emitOpError("result is ragged, but no op of this function ties it to a plan");

@@ -155,6 +155,37 @@ def case_ragged_rows_are_zero_outside_their_groups() -> None:
         equal(y, [[2 * 9] * 5, [3 * 9] * 5])
 
 
+def case_no_row_is_in_a_group() -> None:
+    """Constant sizes of 0, no groups, no rows: exp is 1 where x is 0, and yet every row stays zero."""
+    text = ""
+    for name, m, sizes in (("sizes", 8, [0, 0]), ("groups", 8, []), ("rows", 0, [0, 0])):
+        g = len(sizes)
+        ragged, weights = tensor([m, 4], f32, f"groups = {g}"), tensor([g, 4, 4], f32)
+        kind = f"!moe.plan<groups = {g}, rows = {m}>"
+        text += f"""func.func @{name}(%x: {ragged}, %w: {weights}) -> ({ragged}, {tensor([g, 4], f32)}) {{
+  %s = arith.constant dense<{sizes}> : tensor<{g}xi32>
+  %p = moe.plan_from_sizes %s : tensor<{g}xi32> -> {kind}
+  %y = moe.ragged_matmul %x, %w plan %p : {ragged}, {weights}, {kind} -> {ragged}
+  %e = math.exp %y : {ragged}
+  %init = tensor.empty() : {ragged}
+  %l = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}} ins(%e : {ragged}) outs(%init : {ragged}) {{
+  ^bb0(%a: f32, %o: f32):
+    %b = math.exp %a : f32
+    linalg.yield %b : f32
+  }} -> {ragged}
+  %sum = moe.group_sum %l, %p : {ragged}, {kind} -> {tensor([g, 4], f32)}
+  return %l, %sum : {ragged}, {tensor([g, 4], f32)}
+}}
+"""
+    for options in ([], ["--disable-fusion=epilogue,gather,weights"]):
+        program = compile(text, *options)
+        for name, m, g in (("sizes", 8, 2), ("groups", 8, 0), ("rows", 0, 2)):
+            y, total = program.run(np.full((m, 4), np.nan, f32), np.ones((g, 4, 4), f32), entry=name)
+            equal(y, np.zeros((m, 4)), name)
+            equal(total, np.zeros((g, 4)), name)
+
+
 def property_a_batch_and_sums_of_groups() -> None:
     generator = rng()
     for dtype, tolerance in ((f32, 1e-6), (bf16, 2**-8)):

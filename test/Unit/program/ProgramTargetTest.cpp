@@ -286,9 +286,9 @@ TEST_F(ProgramTarget, RefusesWhatAFileCannotHold) {
 TEST_F(ProgramTarget, RefusesDamagedFiles) {
   FailureOr<Bytes> good = write(program());
   ASSERT_TRUE(succeeded(good)) << messages;
-  const char *given = std::getenv("MOE_TEST_SEED");
+  const char *given = std::getenv("MOE_SEED");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("MOE_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  std::printf("MOE_SEED=%llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
   for (int i = 0; i < 500; ++i) {
     Bytes bytes = *good;
