@@ -224,8 +224,8 @@ bool runProgram(const Options &options) {
       std::string number = "out" + std::to_string(i);
       const Array *array = findArray(expected, outputs[i].info.name, number);
       if (!array)
-        throw Error("'" + options.expected + "' has no array " + eitherName(results[i].first, number) +
-                    " for output " + std::to_string(i) + "; there is " + namesOf(expected));
+        throw Error("'" + options.expected + "' has no array " + eitherName(results[i].first, number) + " for output " +
+                    std::to_string(i) + "; there is " + namesOf(expected));
       std::string what = number == results[i].first ? number : number + " '" + results[i].first + "'";
       good &= moe_run::check(what, results[i].second, *array, options.tolerance);
     }

@@ -40,11 +40,18 @@ def case_07_a_row_of_nan_logits() -> None:
 
 def case_07_some_nan_and_infinite_logits() -> None:
     program = compile(texts.router(4, 2))
-    logits = np.array([[NAN, 1, 0, NAN], [INF, 1, 0, 1], [-INF, -INF, 2, NAN], [NAN, NAN, 3, NAN]], f32)
-    ids, weights = program.run(logits)
-    equal(ids, [[1, 2], [0, 1], [2, 0], [2, 0]])
+    logits = [
+        [NAN, 1, 0, NAN],
+        [INF, 1, 0, 1],
+        [-INF, -INF, 2, NAN],
+        [NAN, NAN, 3, NAN],
+        [NAN, NAN, INF, NAN],
+        [INF] * 4,
+    ]
+    ids, weights = program.run(np.array(logits, f32))
+    equal(ids, [[1, 2], [0, 1], [2, 0], [2, 0], [2, 0], [0, 1]])
     e = np.exp(1)
-    close(weights, [[e / (e + 1), 1 / (e + 1)], [1, 0], [1, 0], [1, 0]], 1e-6)
+    close(weights, [[e / (e + 1), 1 / (e + 1)], [1, 0], [1, 0], [1, 0], [1, 0], [0.25, 0.25]], 1e-6)
     assert not program.faults, program.faults
 
 

@@ -154,7 +154,9 @@ class MoeRun(unittest.TestCase):
         self.bad("no array 'b' or 'in1' was given for input 1; there is 'a', 'c'", *add, self.save("in.npz", a=a, c=b))
         np.save(self.path("c.npy"), b)
         both = self.save("both.npz", a=a, b=b)
-        self.bad("--input names 'c', but entry 'add' has no such input", *add, both, "--input", "c=" + self.path("c.npy"))
+        self.bad(
+            "--input names 'c', but entry 'add' has no such input", *add, both, "--input", "c=" + self.path("c.npy")
+        )
         self.bad("input 1 'b': dimension 0 is 4, but must be 5", *add, self.save("in.npz", a=a, b=b[:4]))
         self.bad("input 1 'b' has rank 1, but must have rank 2", *add, self.save("in.npz", a=a, b=b[0]))
         self.bad("is neither a .npz file nor name=file.npy", *add, "in.txt")

@@ -15,8 +15,8 @@ using namespace mlir::moe::detail;
 // Nothing to compute
 //===----------------------------------------------------------------------===//
 
-/// A constant of zeros; null for a dynamic shape, which no constant can have, and for ragged rows: a constant belongs to
-/// no plan, and an upstream op that is folded on it (exp) would no longer leave rows outside every group zero.
+/// A constant of zeros; null for a dynamic shape, which no constant can have, and for ragged rows: a constant belongs
+/// to no plan, and an upstream op that is folded on it (exp) would no longer leave rows outside every group zero.
 static OpFoldResult zeros(Value result) {
   auto type = cast<RankedTensorType>(result.getType());
   if (!type.hasStaticShape() || (type.getEncoding() && type.getNumElements() != 0))
