@@ -87,6 +87,32 @@ def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {
 
 def ConvertToProgPass : Pass<"convert-to-prog", "::mlir::ModuleOp"> {
   let summary = "turns functions of kernel calls on memrefs into host programs";
+  let description = [{
+    Each public function becomes a `prog.program`; `moe.name` on its arguments and results gives their names. It is straight-line and holds
+    only what a host can do: launches, allocations, copies, fills whose bytes are all the same, constants, and arithmetic on sizes.
+    Everything else is an error that names the op. Allocations that are returned become outputs, as `prog-prepare-results` left them; the
+    others become pieces of the arena. `cf.assert` on the equality of two sizes becomes `prog.require`.
+
+    Example:
+    ```mlir
+    func.func @double(%x: memref<?xf32>) -> memref<?xf32> {
+      %c0 = arith.constant 0 : index
+      %m = memref.dim %x, %c0 : memref<?xf32>
+      %y = memref.alloc(%m) : memref<?xf32>
+      prog.launch @kernels::@k(%x, %y) : memref<?xf32>, memref<?xf32>
+      return %y : memref<?xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    prog.program @double(%x: memref<?xf32>) {
+      %m = prog.dim %x, 0 : memref<?xf32>
+      %y = prog.output 0(%m) : memref<?xf32>
+      prog.launch @kernels::@k(%x, %y) : memref<?xf32>, memref<?xf32>
+      prog.return
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::prog::ProgDialect", "::mlir::arith::ArithDialect"];
 }
 

@@ -30,7 +30,7 @@ public:
 private:
   LogicalResult readEntry(const fb::Entry &entry);
   void readSizes(const fb::Entry &entry);
-  void readBuffer(const fb::Entry &entry, const fb::Buffer &buffer);
+  void readBuffer(const fb::Buffer &buffer);
   LogicalResult readStep(const fb::Step &step);
   LogicalResult readLaunch(const fb::Launch &launch);
   /// Makes the declaration of a kernel take these operands, and those it takes already.
@@ -119,7 +119,7 @@ MemRefType Reader::getBufferType(const fb::Buffer &buffer, SmallVectorImpl<Value
   return MemRefType::get(shape, fromDType(builder.getContext(), buffer.dtype()));
 }
 
-void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
+void Reader::readBuffer(const fb::Buffer &buffer) {
   SmallVector<Value> dynamic;
   MemRefType type = getBufferType(buffer, dynamic);
   switch (buffer.kind()) {
@@ -259,7 +259,7 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
   readSizes(entry);
   buffers.clear();
   for (uint32_t i = 0, e = entry.buffers() ? entry.buffers()->size() : 0; i < e; ++i)
-    readBuffer(entry, *entry.buffers()->Get(i));
+    readBuffer(*entry.buffers()->Get(i));
   for (uint32_t i = 0, e = entry.steps() ? entry.steps()->size() : 0; i < e; ++i)
     if (failed(readStep(*entry.steps()->Get(i))))
       return failure();

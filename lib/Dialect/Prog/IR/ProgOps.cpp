@@ -192,7 +192,7 @@ LogicalResult DimOp::verify() {
   return success();
 }
 
-OpFoldResult DimOp::fold(FoldAdaptor adaptor) {
+OpFoldResult DimOp::fold(FoldAdaptor) {
   auto type = cast<MemRefType>(getSource().getType());
   if (type.isDynamicDim(getDim()))
     return {};
