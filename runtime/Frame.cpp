@@ -123,8 +123,8 @@ moe_status *moert::checkWorkspace(const Entry &entry, const Call &call) {
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "workspace is at address %p, but must be aligned to %zu bytes",
                        call.workspace, kAlignment);
   if (call.workspaceBytes < entry.arenaOffset || call.workspaceBytes > UINTPTR_MAX - address)
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "workspace has %zu bytes, but must have at least %zu",
-                       call.workspaceBytes, entry.arenaOffset);
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "workspace has %zu bytes, but must have at least %zu", call.workspaceBytes,
+                       entry.arenaOffset);
   return nullptr;
 }
 

@@ -21,7 +21,8 @@ struct Call {
 /// Checks all that is known of the workspace before the sizes are.
 moe_status *checkWorkspace(const Entry &entry, const Call &call);
 
-/// A memref descriptor of a tensor of rank r has 3 + 2 r words: two pointers, an offset, r sizes, r strides in elements.
+/// A memref descriptor of a tensor of rank r has 3 + 2 r words: two pointers, an offset, r sizes, r strides in
+/// elements.
 inline char *pointerOf(const int64_t *descriptor) { return reinterpret_cast<char *>(intptr_t(descriptor[1])); }
 inline const int64_t *sizesOf(const int64_t *descriptor) { return descriptor + 3; }
 inline const int64_t *stridesOf(const int64_t *descriptor, int32_t rank) { return descriptor + 3 + rank; }
@@ -36,8 +37,8 @@ struct Frame {
   int64_t *descriptor(uint32_t buffer) const { return words + entry.buffers[buffer].descriptor; }
   void **args() const { return reinterpret_cast<void **>(words + entry.argsWord); }
 
-  /// Checks every argument, evaluates the sizes and describes every buffer. checkWorkspace has passed. `constants` is where
-  /// the program's constants are on the device, NULL for where the file has them.
+  /// Checks every argument, evaluates the sizes and describes every buffer. checkWorkspace has passed. `constants` is
+  /// where the program's constants are on the device, NULL for where the file has them.
   moe_status *prepare(const Call &call, const uint8_t *constants);
 
 private:
@@ -46,9 +47,9 @@ private:
   moe_status *describe(const Call &call, const uint8_t *constants);
 };
 
-/// How to walk a tensor that a Memset fills or a Copy writes: runs of `run` bytes without padding on either side, at every
-/// index of the `outer` dimensions before them. Neighbours among these that are as far apart as one dimension would be
-/// are one.
+/// How to walk a tensor that a Memset fills or a Copy writes: runs of `run` bytes without padding on either side, at
+/// every index of the `outer` dimensions before them. Neighbours among these that are as far apart as one dimension
+/// would be are one.
 struct Walk {
   int64_t run;
   int32_t outer;

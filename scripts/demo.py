@@ -1,5 +1,6 @@
 """What scripts/demo shows: a Mixtral layer at each level, its kernels, its routing, and its distance from JAX."""
 
+import re
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 BIN = ROOT / "build" / "bin"
 OUT = ROOT / "build" / "demo"
-LINES = 14  # of each level
+LINES = 16  # of each level
 WIDTH = 150
 
 
@@ -32,6 +33,21 @@ def show(text: str, lines: int) -> None:
         print(f"  ... {len(kept) - lines} more lines")
 
 
+def outline(phase: str, text: str) -> str:
+    """What is worth seeing of a level: the structured ops without their bodies, the launches, the heart of a kernel."""
+    lines = text.splitlines()
+    if phase.endswith(("tile", "bufferized")):
+        return "\n".join(line for line in lines if re.match(r"    ?(\S.* )?(tile\.|func\.)|  func", line))
+    if phase.endswith("prog"):
+        return "\n".join(line for line in lines if re.match(r"  prog\.|    prog\.(launch|copy|memset)", line))
+    if phase.endswith("kernels"):
+        runs = [0] * (len(lines) + 1)  # how many products follow each other from this line on
+        for i in reversed(range(len(lines))):
+            runs[i] = runs[i + 1] + 1 if "llvm.intr.fma" in lines[i] else 0
+        return "\n".join(lines[runs.index(max(runs)) :])
+    return text
+
+
 def main() -> None:
     source, data = ROOT / "scripts" / "mixtral.mlir", ROOT / "test/Execution/jax/layer_mixtral_f32.npz"
     program, phases, result = OUT / "mixtral.moe", OUT / "phases", OUT / "out.npz"
@@ -45,10 +61,10 @@ def main() -> None:
     print("\n== The same layer at each level")
     for phase in sorted(phases.glob("*.mlir")):
         print(f"-- {phase.stem}")
-        show(phase.read_text(), LINES)
+        show(outline(phase.stem, phase.read_text()), LINES)
 
     print("\n== What is in the file")
-    show(run(f"{BIN}/moe-objdump", str(program)), 60)
+    show(run(f"{BIN}/moe-objdump", str(program)), 24)
 
     print("\n== Run it on the inputs that JAX had")
     print(run(f"{BIN}/moe-run", str(program), "--input", str(data), "--output", str(result), "--bench"), end="")

@@ -31,12 +31,13 @@ struct Bufferize : moe::impl::MoEBufferizePassBase<Bufferize> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (BlockArgument argument : function.getArguments()) {
         if (!isa<RankedTensorType>(argument.getType())) {
-          function.emitError("argument ") << argument.getArgNumber() << " of function '" << function.getName() << "' is "
-                                          << argument.getType() << ", expected a ranked tensor";
+          function.emitError("argument ") << argument.getArgNumber() << " of function '" << function.getName()
+                                          << "' is " << argument.getType() << ", expected a ranked tensor";
           return signalPassFailure();
         }
         // A caller's input is read only; what would be written in place is copied first.
-        function.setArgAttr(argument.getArgNumber(), BufferizationDialect::kWritableAttrName, builder.getBoolAttr(false));
+        function.setArgAttr(argument.getArgNumber(), BufferizationDialect::kWritableAttrName,
+                            builder.getBoolAttr(false));
       }
 
     OneShotBufferizationOptions options;

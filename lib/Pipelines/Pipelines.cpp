@@ -3,6 +3,7 @@
 #include "moe/Pipelines/Pipelines.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -24,9 +25,9 @@ static void addCleanup(OpPassManager &pm) {
 void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createConvertStablehloToMoEPass());
   pm.addPass(createMoEPrepareInputPass());
-  pm.addPass(createInlinerPass());
+  // Nothing is folded before the check: what is refused should not depend on what could be simplified.
+  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
-  // Before anything is folded: what is refused should not depend on what could be simplified.
   pm.addPass(createMoECheckRaggedPass());
   addCleanup(pm);
   if (!llvm::is_contained(options.disabledFusions, kWeights))
@@ -34,6 +35,9 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
 }
 
 void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createMoERequireSizesPass());
+  pm.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createConvertMoEToTilePass());
   addCleanup(pm);
   tile::TileFusePassOptions fuse;

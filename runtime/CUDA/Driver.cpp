@@ -18,7 +18,8 @@ moe_status *Driver::open() {
   using GetProcAddress = Result (*)(const char *, void **, int, uint64_t, int *);
   auto find = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
   if (!find)
-    return MOERT_ERROR(MOE_UNSUPPORTED, "the CUDA driver is too old: it has no cuGetProcAddress_v2, which came with 12.0");
+    return MOERT_ERROR(MOE_UNSUPPORTED,
+                       "the CUDA driver is too old: it has no cuGetProcAddress_v2, which came with 12.0");
   auto get = [&](const char *name, void **function) -> moe_status * {
     int found = 0;
     if (find(name, function, kVersion, 0, &found) || !*function)

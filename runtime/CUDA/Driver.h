@@ -1,7 +1,7 @@
 //===- Driver.h - the CUDA driver, opened at run time -------------------------------===//
 //
-// Nothing links to libcuda: one build serves machines with and without a GPU, and needs no CUDA headers. What is declared
-// here is the driver's binary interface, which does not change between its versions.
+// Nothing links to libcuda: one build serves machines with and without a GPU, and needs no CUDA headers. What is
+// declared here is the driver's binary interface, which does not change between its versions.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MOERT_CUDA_DRIVER_H
@@ -89,9 +89,8 @@ constexpr int kCaptureThreadLocal = 1;
   X(FuncGetParamInfo, (Function, size_t, size_t *, size_t *))                                                          \
   X(FuncSetAttribute, (Function, int, int))                                                                            \
   X(FuncLoad, (Function))                                                                                              \
-  X(TensorMapEncodeTiled,                                                                                              \
-    (TensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, int,  \
-     int, int, int))                                                                                                   \
+  X(TensorMapEncodeTiled, (TensorMap *, int, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *,   \
+                           const uint32_t *, int, int, int, int))                                                      \
   X(LaunchKernelEx, (const LaunchConfig *, Function, void **, void **))                                                \
   X(MemAlloc, (DevicePtr *, size_t))                                                                                   \
   X(MemFree, (DevicePtr))                                                                                              \
@@ -121,7 +120,8 @@ struct Driver {
   MOERT_CUDA_FUNCTIONS(X)
 #undef X
 
-  /// Opens the library and initialises it. MOE_UNSUPPORTED without a driver, without a GPU, or with one that is too old.
+  /// Opens the library and initialises it. MOE_UNSUPPORTED without a driver, without a GPU, or with one that is too
+  /// old.
   moe_status *open();
 
   /// A status that names the call and the driver's own name for the error.
@@ -131,8 +131,7 @@ struct Driver {
 /// Makes a context current for as long as it lives. Nothing happens where it cannot: the next call then fails.
 class CurrentContext {
 public:
-  CurrentContext(const Driver &driver, Context context)
-      : driver(driver), pushed(driver.CtxPushCurrent(context) == 0) {}
+  CurrentContext(const Driver &driver, Context context) : driver(driver), pushed(driver.CtxPushCurrent(context) == 0) {}
   ~CurrentContext() {
     Context popped;
     if (pushed)

@@ -76,7 +76,8 @@ moe_status *Run::makeParam(const Step &step, const Param &param, void *to) {
     return encode(driver, param, shapeOf(step, param), *static_cast<TensorMap *>(to));
   }
   if (param.width == 32 && int64_t(value) != int32_t(value))
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "a size, stride or scalar is %lld, which passes 32 bits", (long long)value);
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "a size, stride or scalar is %lld, which passes 32 bits",
+                       (long long)value);
   std::memcpy(to, &value, param.width / 8);
   return nullptr;
 }
@@ -104,8 +105,7 @@ moe_status *Run::launch(const Step &step) {
   }
   uint32_t blocks = cuda.perSM ? cuda.perSM * executor.multiprocessors / cuda.cluster * cuda.cluster : cuda.blocks;
   LaunchAttribute cluster = {kClusterDimension, 0, {cuda.cluster, 1, 1}};
-  LaunchConfig config = {blocks, 1,      1,        cuda.threads,           1, 1, cuda.shared,
-                         stream, &cluster, cuda.cluster > 1 ? 1u : 0u};
+  LaunchConfig config = {blocks, 1, 1, cuda.threads, 1, 1, cuda.shared, stream, &cluster, cuda.cluster > 1 ? 1u : 0u};
   if (Result result = driver.LaunchKernelEx(&config, executor.functions[number], pointers, nullptr))
     return named(("kernel '" + std::string(kernel.name) + "'").c_str(),
                  driver.error(result, "cuLaunchKernelEx", __FILE__, __LINE__));

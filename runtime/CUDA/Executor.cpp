@@ -72,7 +72,9 @@ static moe_status *checkCubin(const uint8_t *object, size_t bytes) {
   Elf64_Ehdr header;
   if (bytes >= sizeof(header)) {
     std::memcpy(&header, object, sizeof(header));
-    auto within = [&](uint64_t offset, uint64_t n, uint64_t size) { return offset <= bytes && n * size <= bytes - offset; };
+    auto within = [&](uint64_t offset, uint64_t n, uint64_t size) {
+      return offset <= bytes && n * size <= bytes - offset;
+    };
     if (!std::memcmp(header.e_ident, ELFMAG, SELFMAG) && header.e_machine == EM_CUDA &&
         within(header.e_shoff, header.e_shnum, header.e_shentsize) &&
         within(header.e_phoff, header.e_phnum, header.e_phentsize))
@@ -89,12 +91,13 @@ moe_status *CUDAExecutor::prepare(const Kernel &kernel, Function &function) {
   for (const Param &param : kernel.cuda.params) {
     size_t expected = param.kind == Param::TensorMap ? kTensorMapBytes : param.width / 8;
     if (driver.FuncGetParamInfo(function, n, &offset, &bytes) || offset != param.offset || bytes != expected)
-      return MOERT_ERROR(MOE_BAD_PROGRAM, "parameter %zu has %zu bytes at %zu in the cubin; the program says %zu at %u", n,
-                         bytes, offset, expected, param.offset);
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "parameter %zu has %zu bytes at %zu in the cubin; the program says %zu at %u",
+                         n, bytes, offset, expected, param.offset);
     ++n;
   }
   if (!driver.FuncGetParamInfo(function, n, &offset, &bytes))
-    return MOERT_ERROR(MOE_BAD_PROGRAM, "the function in the cubin has more than the %zu parameters the program says", n);
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "the function in the cubin has more than the %zu parameters the program says",
+                       n);
   if (kernel.cuda.shared)
     MOERT_CUDA(driver, FuncSetAttribute, function, kMaxDynamicShared, int(kernel.cuda.shared));
   return nullptr;

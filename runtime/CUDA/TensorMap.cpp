@@ -25,9 +25,7 @@ TiledShape::TiledShape(const Param &param, const Buffer &buffer, const int64_t *
   };
   // Modulo 2^64, as the hardware computes addresses.
   auto value = [&](const Term &term) {
-    uint64_t read = term.of == Term::None   ? 0
-                    : term.of == Term::Size ? uint64_t(sizes[term.dim])
-                                            : strideOf(term.dim);
+    uint64_t read = term.of == Term::None ? 0 : term.of == Term::Size ? uint64_t(sizes[term.dim]) : strideOf(term.dim);
     return uint64_t(term.constant) + (term.sign < 0 ? 0 - read : read);
   };
   for (uint32_t d = 0; d < param.rank; ++d)

@@ -161,8 +161,8 @@ static moe_status *checkTerms(const char *kernel, size_t i, const Param &param, 
                               const Buffer &buffer) {
   for (size_t t = 0; t < n; ++t)
     if (terms[t].of != Term::None && terms[t].dim >= buffer.rank)
-      return BAD_PARAM("a tensor map is made of dimension %u of argument %u, whose rank is %d", terms[t].dim,
-                       param.arg, buffer.rank);
+      return BAD_PARAM("a tensor map is made of dimension %u of argument %u, whose rank is %d", terms[t].dim, param.arg,
+                       buffer.rank);
   return nullptr;
 }
 

@@ -74,7 +74,8 @@ struct Entry {
   /// workspace, so that an enqueue allocates nothing. Positions in 8-byte words; expressions come first.
   uint32_t viewsWord, argsWord, frameWords;
 
-  /// The workspace, in bytes: the faults; on the cpu the frame, on cuda a counter for each launch (kCounterBytes); then the arena.
+  /// The workspace, in bytes: the faults; on the cpu the frame, on cuda a counter for each launch (kCounterBytes); then
+  /// the arena.
   size_t arenaOffset;
 };
 

@@ -120,9 +120,9 @@ def scores(logits: Array, function: str = "softmax") -> Array:
     """Scores under nan = last, in f32 arithmetic: NaN takes no part, +inf counts as the largest finite value."""
     out = np.full(logits.shape, np.nan, np.float32)
     for t, row in enumerate(logits.astype(np.float32)):
+        row = np.where(row == np.inf, np.finfo(np.float32).max, row)
         if not np.isfinite(row).any():
             continue
-        row = np.where(row == np.inf, np.finfo(np.float32).max, row)
         number = ~np.isnan(row)
         if function == "softmax":
             e = np.exp((row[number] - row[number].max()).astype(np.float64))

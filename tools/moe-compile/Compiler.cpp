@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace mlir::moe;
 
-static constexpr StringLiteral kNames[] = {"input", "moe", "tile", "bufferized", "prog", "kernels", "object", "program"};
+static constexpr StringLiteral kNames[] = {"input", "moe",     "tile",   "bufferized",
+                                           "prog",  "kernels", "object", "program"};
 
 namespace {
 
@@ -100,7 +101,8 @@ LogicalResult Compiler::run(Phase phase, ModuleOp root, function_ref<void(OpPass
 }
 
 FailureOr<SmallVector<char, 0>> Compiler::compileSharedObject(ModuleOp kernels) {
-  DumpFile llvmIR(options, Phase::Object, ".ll"), assembly(options, Phase::Object, ".s"), shared(options, Phase::Object, ".so");
+  DumpFile llvmIR(options, Phase::Object, ".ll"), assembly(options, Phase::Object, ".s"),
+      shared(options, Phase::Object, ".so");
   CPUObjectOptions objectOptions;
   objectOptions.level = options.level;
   objectOptions.llvmIR = llvmIR.stream();
@@ -110,7 +112,8 @@ FailureOr<SmallVector<char, 0>> Compiler::compileSharedObject(ModuleOp kernels) 
     return failure();
   if (llvm::raw_ostream *stream = shared.stream())
     stream->write(object->data(), object->size());
-  if (failed(llvmIR.close(module.getLoc())) || failed(assembly.close(module.getLoc())) || failed(shared.close(module.getLoc())))
+  if (failed(llvmIR.close(module.getLoc())) || failed(assembly.close(module.getLoc())) ||
+      failed(shared.close(module.getLoc())))
     return failure();
   return object;
 }
@@ -122,9 +125,10 @@ FailureOr<SmallVector<char, 0>> Compiler::compileCubin(ModuleOp kernels) {
   // A program of copies only has no kernels.
   if (infos->empty())
     return SmallVector<char, 0>();
-  DumpFile llvmIR(options, Phase::Object, ".ll"), ptx(options, Phase::Object, ".ptx"), log(options, Phase::Object, ".log"),
-      cubin(options, Phase::Object, ".cubin");
-  FailureOr<CUDACode> code = compileToCubin(kernels, options.cuda, {llvmIR.stream(), ptx.stream(), log.stream(), cubin.stream()});
+  DumpFile llvmIR(options, Phase::Object, ".ll"), ptx(options, Phase::Object, ".ptx"),
+      log(options, Phase::Object, ".log"), cubin(options, Phase::Object, ".cubin");
+  FailureOr<CUDACode> code =
+      compileToCubin(kernels, options.cuda, {llvmIR.stream(), ptx.stream(), log.stream(), cubin.stream()});
   // What there is of these is what explains a failure.
   for (DumpFile *file : {&llvmIR, &ptx, &log, &cubin})
     if (failed(file->close(module.getLoc())))
@@ -159,9 +163,12 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
   // The programs go on with the kernels as they are now, which say what they take; the object is made from a copy.
   OpBuilder builder(module.getContext());
   auto original = module.lookupSymbol<ModuleOp>("kernels");
-  OwningOpRef<ModuleOp> kernels = original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
+  OwningOpRef<ModuleOp> kernels =
+      original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
   bool isCuda = options.target == TargetKind::CUDA;
-  auto buildKernels = [&](OpPassManager &pm) { isCuda ? buildCUDAKernelsPipeline(pm) : buildKernelsPipeline(pm, options.level); };
+  auto buildKernels = [&](OpPassManager &pm) {
+    isCuda ? buildCUDAKernelsPipeline(pm) : buildKernelsPipeline(pm, options.level);
+  };
   if (failed(run(Phase::Kernels, *kernels, buildKernels)))
     return failure();
   if (options.last == Phase::Kernels)

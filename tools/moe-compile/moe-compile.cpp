@@ -25,27 +25,33 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input.mlir, - f
                                       cl::cat(category));
 static cl::opt<std::string> outputPath("o", cl::desc("file to write; - for standard output"), cl::value_desc("file"),
                                        cl::cat(category));
-static cl::opt<TargetKind> target("target", cl::desc("what to compile for"), cl::init(TargetKind::CPU), cl::cat(category),
+static cl::opt<TargetKind> target("target", cl::desc("what to compile for"), cl::init(TargetKind::CPU),
+                                  cl::cat(category),
                                   cl::values(clEnumValN(TargetKind::CPU, "cpu", "this or another CPU (default)"),
                                              clEnumValN(TargetKind::CUDA, "cuda", "a GPU of NVIDIA's")));
-static cl::opt<std::string> cpu("cpu", cl::desc("level of CPU: native, x86-64-v3, x86-64-v4, aarch64"), cl::init("native"),
-                                cl::cat(category));
-static cl::opt<std::string> chip("chip", cl::desc("cuda: chip, as ptxas names it (default sm_90a)"), cl::init("sm_90a"), cl::cat(category));
-static cl::opt<int64_t> ptxVersion("ptx-version", cl::desc("cuda: 10 times the version of PTX (default 88, which is 8.8)"), cl::init(88),
-                                   cl::cat(category));
-static cl::opt<std::string> ptxas("ptxas", cl::desc("cuda: the ptxas to run (default: from PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda)"),
-                                  cl::value_desc("file"), cl::cat(category));
-static cl::opt<Phase> lastPhase(
-    "compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program), cl::cat(category),
-    cl::values(clEnumValN(Phase::Input, "input", "the input, parsed and verified"),
-               clEnumValN(Phase::MoE, "moe", "imported, checked and canonicalised"),
-               clEnumValN(Phase::Tile, "tile", "structured ops on tensors, fused"),
-               clEnumValN(Phase::Bufferized, "bufferized", "structured ops on memrefs"),
-               clEnumValN(Phase::Prog, "prog", "kernels and host programs"),
-               clEnumValN(Phase::Kernels, "kernels", "kernels in the LLVM dialect"),
-               clEnumValN(Phase::Object, "object", "the shared object (cpu) or cubin (cuda) of the kernels"),
-               clEnumValN(Phase::Program, "program", "the .moe file (default)")));
-static cl::opt<std::string> dumpDir("dump-dir", cl::desc("directory for one file a phase and, on failure, a reproducer"),
+static cl::opt<std::string> cpu("cpu", cl::desc("level of CPU: native, x86-64-v3, x86-64-v4, aarch64"),
+                                cl::init("native"), cl::cat(category));
+static cl::opt<std::string> chip("chip", cl::desc("cuda: chip, as ptxas names it (default sm_90a)"), cl::init("sm_90a"),
+                                 cl::cat(category));
+static cl::opt<int64_t> ptxVersion("ptx-version",
+                                   cl::desc("cuda: 10 times the version of PTX (default 88, which is 8.8)"),
+                                   cl::init(88), cl::cat(category));
+static cl::opt<std::string>
+    ptxas("ptxas", cl::desc("cuda: the ptxas to run (default: from PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda)"),
+          cl::value_desc("file"), cl::cat(category));
+static cl::opt<Phase>
+    lastPhase("compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program),
+              cl::cat(category),
+              cl::values(clEnumValN(Phase::Input, "input", "the input, parsed and verified"),
+                         clEnumValN(Phase::MoE, "moe", "imported, checked and canonicalised"),
+                         clEnumValN(Phase::Tile, "tile", "structured ops on tensors, fused"),
+                         clEnumValN(Phase::Bufferized, "bufferized", "structured ops on memrefs"),
+                         clEnumValN(Phase::Prog, "prog", "kernels and host programs"),
+                         clEnumValN(Phase::Kernels, "kernels", "kernels in the LLVM dialect"),
+                         clEnumValN(Phase::Object, "object", "the shared object (cpu) or cubin (cuda) of the kernels"),
+                         clEnumValN(Phase::Program, "program", "the .moe file (default)")));
+static cl::opt<std::string> dumpDir("dump-dir",
+                                    cl::desc("directory for one file a phase and, on failure, a reproducer"),
                                     cl::value_desc("dir"), cl::cat(category));
 enum class Fusion { Epilogue, Gather, Weights };
 static cl::list<Fusion> disabledFusions(
@@ -53,7 +59,8 @@ static cl::list<Fusion> disabledFusions(
     cl::values(clEnumValN(Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
                clEnumValN(Fusion::Gather, "gather", "gathered rows as a product's source"),
                clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
-static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why something was not fused"), cl::cat(category));
+static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why something was not fused"),
+                             cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "moe-compile: error: " << message << "\n";

@@ -45,19 +45,20 @@ llvm::Error moe::disassemble(ArrayRef<uint8_t> code, const CPULevel &level, llvm
   llvm::InitializeAllTargetInfos();
   llvm::InitializeAllTargetMCs();
   llvm::InitializeAllDisassemblers();
-  LLVMDisasmContextRef context = LLVMCreateDisasmCPUFeatures(level.triple.str().c_str(), level.cpu.str().c_str(),
-                                                             level.features.str().c_str(), nullptr, 0, nullptr, nullptr);
+  LLVMDisasmContextRef context = LLVMCreateDisasmCPUFeatures(
+      level.triple.str().c_str(), level.cpu.str().c_str(), level.features.str().c_str(), nullptr, 0, nullptr, nullptr);
   if (!context)
     return llvm::createStringError("this LLVM cannot disassemble %s", level.triple.str().c_str());
   for (size_t offset = 0; offset < code.size();) {
     char text[256];
     ArrayRef<uint8_t> rest = code.drop_front(offset);
-    size_t length = LLVMDisasmInstruction(context, const_cast<uint8_t *>(rest.data()), rest.size(), offset, text, sizeof(text));
+    size_t length =
+        LLVMDisasmInstruction(context, const_cast<uint8_t *>(rest.data()), rest.size(), offset, text, sizeof(text));
     os << llvm::format("%6zx:", offset);
     if (length > 0)
       os << text << "\n";
     else
-      os << llvm::format("\t.byte 0x%02x\n", rest.front());  // data between the code
+      os << llvm::format("\t.byte 0x%02x\n", rest.front()); // data between the code
     offset += std::max<size_t>(length, 1);
   }
   LLVMDisasmDispose(context);

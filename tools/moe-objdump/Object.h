@@ -9,8 +9,8 @@
 
 namespace mlir::moe {
 
-/// The machine code of every exported function; borrows the object's bytes. Nothing is run or trusted: a function whose code
-/// does not lie in the object is an error.
+/// The machine code of every exported function; borrows the object's bytes. Nothing is run or trusted: a function whose
+/// code does not lie in the object is an error.
 llvm::Expected<llvm::StringMap<ArrayRef<uint8_t>>> getFunctions(ArrayRef<char> object);
 
 /// Prints code as assembly, one instruction a line with its offset and bytes.

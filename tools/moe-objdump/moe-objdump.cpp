@@ -20,8 +20,8 @@ static cl::OptionCategory category("moe-objdump options");
 static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<file.moe>"), cl::Required, cl::cat(category));
 static cl::opt<bool> onlyProgram("program", cl::desc("print only the host programs, complete, as moe-opt reads them"),
                                  cl::cat(category));
-static cl::opt<std::string> kernel("disassemble", cl::desc("print the machine code of a kernel"), cl::value_desc("kernel"),
-                                   cl::cat(category));
+static cl::opt<std::string> kernel("disassemble", cl::desc("print the machine code of a kernel"),
+                                   cl::value_desc("kernel"), cl::cat(category));
 static cl::opt<std::string> objectPath("object", cl::desc("write the shared object of the kernels to a file"),
                                        cl::value_desc("file"), cl::cat(category));
 
@@ -30,7 +30,8 @@ static int fail(const llvm::Twine &message) {
   return 1;
 }
 
-/// Prints an i64 of a program as a formula over the sizes of the inputs. Values are shared, so a formula is cut off at a depth.
+/// Prints an i64 of a program as a formula over the sizes of the inputs. Values are shared, so a formula is cut off at
+/// a depth.
 static void printSize(Value size, prog::ProgramOp program, llvm::raw_ostream &os, unsigned depth = 12) {
   if (auto constant = size.getDefiningOp<arith::ConstantOp>()) {
     os << cast<IntegerAttr>(constant.getValue()).getInt();
@@ -120,6 +121,8 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shows what is in a .moe file\n");
+  if (onlyProgram && !kernel.empty())
+    return fail("--program and --disassemble exclude each other");
   std::string message;
   std::unique_ptr<llvm::MemoryBuffer> file = openInputFile(inputPath, &message);
   if (!file)
@@ -129,8 +132,8 @@ int main(int argc, char **argv) {
   context.loadDialect<prog::ProgDialect, arith::ArithDialect, func::FuncDialect>();
   context.printOpOnDiagnostic(false);
   ScopedDiagnosticHandler printDiagnostics(&context, [&](Diagnostic &diagnostic) {
-    llvm::errs() << "moe-objdump: " << (diagnostic.getSeverity() == DiagnosticSeverity::Error ? "error: " : "") << inputPath
-                 << ": " << diagnostic << "\n";
+    llvm::errs() << "moe-objdump: " << (diagnostic.getSeverity() == DiagnosticSeverity::Error ? "error: " : "")
+                 << inputPath << ": " << diagnostic << "\n";
   });
   FailureOr<ReadProgram> program = readProgram({file->getBufferStart(), file->getBufferSize()}, inputPath, &context);
   if (failed(program))

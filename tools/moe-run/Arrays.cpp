@@ -4,8 +4,10 @@
 #include <xtensor/xnpy.hpp>
 #include <zip.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
+#include <regex>
 #include <sstream>
 
 using namespace moe_run;
@@ -42,8 +44,9 @@ static std::vector<uint8_t> transposed(const char *from, const std::vector<int64
   return to;
 }
 
-/// xtensor reads the two bytes of the header's length as signed numbers and takes it on trust. Spaces before the
-/// header's newline bring the lower byte below 128.
+/// xtensor takes the header on trust, and reads the two bytes of its length as signed numbers. So the header must look
+/// like one that NumPy writes, with no more elements than the file has bytes, and spaces before its newline bring the
+/// lower byte of the length below 128.
 static void makeHeaderReadable(const std::string &what, std::string &content) {
   constexpr size_t kBegin = 10;
   if (content.size() < kBegin || content.compare(0, 6, "\x93NUMPY") != 0)
@@ -52,6 +55,21 @@ static void makeHeaderReadable(const std::string &what, std::string &content) {
     throw Error(what + " has .npy format version " + std::to_string(int(content[6])) + "; only version 1 is read");
   size_t low = uint8_t(content[8]), high = uint8_t(content[9]), length = low + 256 * high;
   if (length == 0 || content.size() - kBegin < length)
+    throw Error(what + " is truncated");
+  std::string text = content.substr(kBegin, length);
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  static const std::regex form(
+      R"(\{'descr':'[^'0-9]{0,2}\d{1,2}','fortran_order':(?:True|False),'shape':\(((?:\d{1,18},)*\d{0,18})\),?\}\n)");
+  std::smatch match;
+  // A long text would exhaust the stack of std::regex_match.
+  if (text.size() > 500 || !std::regex_match(text, match, form))
+    throw Error(what + " has a header of a form that is not supported");
+  std::istringstream sizes(match[1]);
+  size_t elements = 1;
+  for (std::string size; std::getline(sizes, size, ',');)
+    if (__builtin_mul_overflow(elements, std::stoull(size), &elements))
+      throw Error(what + " has a shape that passes 64 bits");
+  if (elements > content.size())
     throw Error(what + " is truncated");
   if (low >= 128) {
     content.insert(kBegin + length - 1, 256 - low, ' ');
@@ -65,14 +83,11 @@ static void makeHeaderReadable(const std::string &what, std::string &content) {
 /// `what` names the file and member in errors.
 static Array parseNpy(const std::string &what, std::string content) try {
   makeHeaderReadable(what, content);
-  size_t total = content.size();
   std::istringstream stream(content);
   xt::detail::npy_file file = xt::detail::load_npy_file(stream);
   Array array;
   size_t n = 1;
   for (size_t size : file.m_shape) {
-    if (size && n > total / size && n)
-      throw Error(what + " is truncated");
     n *= size;
     array.shape.push_back(int64_t(size));
   }

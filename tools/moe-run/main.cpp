@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 
 using namespace moe_run;
 
@@ -73,12 +74,13 @@ bool endsWith(const std::string &text, const std::string &end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-std::map<std::string, Array> readInputs(const std::vector<std::string> &options) {
+/// `named` gets the names that were given one by one; a .npz may hold more than this entry takes.
+std::map<std::string, Array> readInputs(const std::vector<std::string> &options, std::set<std::string> &named) {
   std::map<std::string, Array> arrays;
   for (const std::string &option : options) {
     size_t equals = option.find('=');
     if (equals != std::string::npos && endsWith(option, ".npy"))
-      arrays[option.substr(0, equals)] = readNpy(option.substr(equals + 1));
+      arrays[*named.insert(option.substr(0, equals)).first] = readNpy(option.substr(equals + 1));
     else if (endsWith(option, ".npz"))
       for (auto &[name, array] : readNpz(option))
         arrays[name] = std::move(array);
@@ -94,6 +96,17 @@ const Array *findArray(const std::map<std::string, Array> &arrays, const std::st
   if (found == arrays.end())
     found = arrays.find(number);
   return found == arrays.end() ? nullptr : &found->second;
+}
+
+std::string eitherName(const std::string &name, const std::string &number) {
+  return "'" + name + "'" + (name == number ? "" : " or '" + number + "'");
+}
+
+std::string namesOf(const std::map<std::string, Array> &arrays) {
+  std::string names;
+  for (const auto &[name, array] : arrays)
+    names += (names.empty() ? "'" : ", '") + name + "'";
+  return names.empty() ? "none" : names;
 }
 
 uint32_t chooseEntry(const moe_program *program, const std::string &name) {
@@ -141,7 +154,8 @@ bool runProgram(const Options &options) {
   info.struct_size = sizeof(info);
   check(moe_program_entry(program.get(), entry, &info));
 
-  std::map<std::string, Array> arrays = readInputs(options.inputs);
+  std::set<std::string> named;
+  std::map<std::string, Array> arrays = readInputs(options.inputs, named);
   std::vector<Tensor> inputs, outputs;
   std::vector<moe_buffer> inputBuffers, outputBuffers;
   for (uint32_t i = 0; i < info.num_inputs; ++i) {
@@ -150,12 +164,17 @@ bool runProgram(const Options &options) {
     std::string number = "in" + std::to_string(i), name = argument.name[0] ? argument.name : number;
     const Array *array = findArray(arrays, argument.name, number);
     if (!array)
-      throw Error("no array '" + name + "' or '" + number + "' was given for input " + std::to_string(i));
+      throw Error("no array " + eitherName(name, number) + " was given for input " + std::to_string(i) + "; there is " +
+                  namesOf(arrays));
+    named.erase(name);
+    named.erase(number);
     std::vector<uint8_t> bytes = toProgram("input " + std::to_string(i) + " '" + name + "'", *array, argument.dtype);
     Tensor &tensor = inputs.emplace_back(Tensor{argument, name, array->shape, bytes.size(), Memory(bytes.size())});
     if (!bytes.empty())
       std::memcpy(tensor.memory.get(), bytes.data(), bytes.size());
   }
+  if (!named.empty())
+    throw Error("--input names '" + *named.begin() + "', but entry '" + info.name + "' has no such input");
   for (const Tensor &tensor : inputs)
     inputBuffers.push_back(tensor.buffer());
   for (uint32_t i = 0; i < info.num_outputs; ++i) {
@@ -205,8 +224,8 @@ bool runProgram(const Options &options) {
       std::string number = "out" + std::to_string(i);
       const Array *array = findArray(expected, outputs[i].info.name, number);
       if (!array)
-        throw Error("'" + options.expected + "' has no array '" + results[i].first + "' or '" + number +
-                    "' for output " + std::to_string(i));
+        throw Error("'" + options.expected + "' has no array " + eitherName(results[i].first, number) + " for output " +
+                    std::to_string(i) + "; there is " + namesOf(expected));
       std::string what = number == results[i].first ? number : number + " '" + results[i].first + "'";
       good &= moe_run::check(what, results[i].second, *array, options.tolerance);
     }
@@ -234,11 +253,16 @@ int main(int argc, char **argv) {
                                   "compares with this .npz and fails if an output is too far off or missing");
   auto *ofMax = app.add_option("--rtol-of-max", options.tolerance.rtolOfMax,
                                "largest error, relative to the output's largest expected magnitude (default 1e-5)")
+                    ->check(CLI::NonNegativeNumber)
                     ->needs(expected);
   app.add_option("--atol", options.tolerance.atol, "largest error of an element: atol + rtol * |expected|")
+      ->check(CLI::NonNegativeNumber)
       ->needs(expected)
       ->excludes(ofMax);
-  app.add_option("--rtol", options.tolerance.rtol, "see --atol")->needs(expected)->excludes(ofMax);
+  app.add_option("--rtol", options.tolerance.rtol, "see --atol")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(expected)
+      ->excludes(ofMax);
   auto *benchFlag = app.add_flag("--bench", options.bench, "times the run");
   app.add_option("--warmup", options.warmup, "untimed runs before those that count")
       ->needs(benchFlag)

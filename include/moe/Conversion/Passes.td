@@ -9,7 +9,35 @@ def ConvertStablehloToMoEPass : Pass<"convert-stablehlo-to-moe", "::mlir::Module
   let summary = "imports ragged dots from generic StableHLO text";
   let description = [{
     Rewrites `chlo.ragged_dot`, direct or as a version-1 `stablehlo.composite`, to `moe.ragged_matmul`; everything else is left as it is.
-    What it cannot take is left with a remark that says why.
+    The ops are unregistered: their attributes are read as text. Runs before anything that asks for symbol uses, which an
+    unregistered op with a region hides.
+
+    | dimension numbers | becomes |
+    |---|---|
+    | ragged rows: contracting 1x1 or 1x2, ragged 0, group 0 | mode `rows`, weights `kn` or `nk` |
+    | ragged contraction: contracting 0x0, ragged 0, no group | mode `contraction` |
+    | ragged batch: batching 0x0, contracting 2x1 or 2x2, ragged 0 | mode `batch`; the sizes do not change the result |
+
+    Rows past the last group are taken as undefined in operands and are zero in results. `DEFAULT` precision of f32 operands is
+    `tf32`, `HIGH` and `HIGHEST` are exact. Private decompositions of composites that nothing else uses are erased. What cannot be
+    taken stays, with a remark that says why: other dimension numbers, a group offset, group sizes of rank other than 1, element
+    types or shapes that do not fit, attributes or composite versions that are not known.
+
+    Before:
+    ```mlir
+    %0 = "chlo.ragged_dot"(%x, %w, %s) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1],
+        rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>, ...}>
+        : (tensor<24x32xf32>, tensor<6x32x48xf32>, tensor<6xi32>) -> tensor<24x48xf32>
+    ```
+    After:
+    ```mlir
+    %p = moe.plan_from_sizes %s : tensor<6xi32> -> !moe.plan<groups = 6, rows = 24>
+    %r = tensor.cast %x : tensor<24x32xf32> to tensor<24x32xf32, #moe.ragged<groups = 6, tail = undefined>>
+    %y = moe.ragged_matmul %r, %w plan %p
+        : tensor<24x32xf32, #moe.ragged<groups = 6, tail = undefined>>, tensor<6x32x48xf32>, !moe.plan<groups = 6, rows = 24>
+        -> tensor<24x48xf32, #moe.ragged<groups = 6>>
+    %0 = tensor.cast %y : tensor<24x48xf32, #moe.ragged<groups = 6>> to tensor<24x48xf32>
+    ```
   }];
   let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
 }
@@ -17,8 +45,41 @@ def ConvertStablehloToMoEPass : Pass<"convert-stablehlo-to-moe", "::mlir::Module
 def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {
   let summary = "chooses the kernels: moe ops and elementwise ops on tensors become tile ops";
   let description = [{
-    Plans become tensors; ragged encodings are dropped (their facts are now in `bounds`). Elementwise `arith`, `math` and `linalg` ops on
-    tensors of rank 1 and 2 become `tile.rows`.
+    Every op of a straight-line function becomes one kernel. Plans become tensors; ragged encodings are dropped, in the signature too
+    (their facts are now in `bounds`). Elementwise `arith`, `math` and `linalg` ops on tensors of rank 1 and 2 become `tile.rows`;
+    bf16 and f16 are computed in f32 and rounded once an op. The plan of a ragged elementwise result is the one that an op names
+    for it, or for a value it was computed from or into.
+
+    Refused by name: other ops, several blocks, rows whose width is dynamic, scale operands, a ragged elementwise result that no op
+    ties to a plan.
+
+    Before:
+    ```mlir
+    func.func @rows(%x: tensor<8x64xbf16, #moe.ragged<groups = 8>>, %w: tensor<8x64x32xbf16>, %s: tensor<8xi32>)
+        -> tensor<8x32xbf16, #moe.ragged<groups = 8>> {
+      %p = moe.plan_from_sizes %s : tensor<8xi32> -> !moe.plan<groups = 8, rows = 8>
+      %y = moe.ragged_matmul %x, %w plan %p
+          : tensor<8x64xbf16, #moe.ragged<groups = 8>>, tensor<8x64x32xbf16>, !moe.plan<groups = 8, rows = 8>
+          -> tensor<8x32xbf16, #moe.ragged<groups = 8>>
+      return %y : tensor<8x32xbf16, #moe.ragged<groups = 8>>
+    }
+    ```
+    After:
+    ```mlir
+    func.func @rows(%x: tensor<8x64xbf16>, %w: tensor<8x64x32xbf16>, %s: tensor<8xi32>) -> tensor<8x32xbf16> {
+      %m = arith.constant 8 : index
+      %0 = tensor.empty() : tensor<8x2xi64>
+      %b = tile.offsets sizes(%s : tensor<8xi32>) rows(%m) outs(%0 : tensor<8x2xi64>) -> tensor<8x2xi64>
+      %1 = tensor.empty() : tensor<8x32xbf16>
+      %y = tile.ragged_gemm lhs(%x : tensor<8x64xbf16>) rhs(%w : tensor<8x64x32xbf16>) bounds(%b : tensor<8x2xi64>)
+          outs(%1 : tensor<8x32xbf16>) {
+      ^bb0(%acc: f32):
+        %2 = arith.truncf %acc : f32 to bf16
+        tile.yield %2 : bf16
+      } -> tensor<8x32xbf16>
+      return %y : tensor<8x32xbf16>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
@@ -26,6 +87,32 @@ def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {
 
 def ConvertToProgPass : Pass<"convert-to-prog", "::mlir::ModuleOp"> {
   let summary = "turns functions of kernel calls on memrefs into host programs";
+  let description = [{
+    Each public function becomes a `prog.program`; `moe.name` on its arguments and results gives their names. It is straight-line and holds
+    only what a host can do: launches, allocations, copies, fills whose bytes are all the same, constants, and arithmetic on sizes.
+    Everything else is an error that names the op. Allocations that are returned become outputs, as `prog-prepare-results` left them; the
+    others become pieces of the arena. `cf.assert` on the equality of two sizes becomes `prog.require`.
+
+    Example:
+    ```mlir
+    func.func @double(%x: memref<?xf32>) -> memref<?xf32> {
+      %c0 = arith.constant 0 : index
+      %m = memref.dim %x, %c0 : memref<?xf32>
+      %y = memref.alloc(%m) : memref<?xf32>
+      prog.launch @kernels::@k(%x, %y) : memref<?xf32>, memref<?xf32>
+      return %y : memref<?xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    prog.program @double(%x: memref<?xf32>) {
+      %m = prog.dim %x, 0 : memref<?xf32>
+      %y = prog.output 0(%m) : memref<?xf32>
+      prog.launch @kernels::@k(%x, %y) : memref<?xf32>, memref<?xf32>
+      prog.return
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::prog::ProgDialect", "::mlir::arith::ArithDialect"];
 }
 

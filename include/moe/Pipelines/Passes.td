@@ -14,6 +14,29 @@ def MoEPrepareInputPass : Pass<"moe-prepare-input", "::mlir::ModuleOp"> {
   }];
 }
 
+def MoERequireSizesPass : Pass<"moe-require-sizes"> {
+  let summary = "asserts the equalities of sizes that kernels trust";
+  let description = [{
+    Kernels check nothing: they read as many rows of an operand as the other operands have, and where an index of a plan points. The verifiers
+    compare static sizes; this pass adds a `cf.assert` for each pair of which one is dynamic. Most fold away, since both are one value once
+    dimensions of results are resolved (`resolve-ranked-shaped-type-result-dims`, `canonicalize`, `cse`). The others become
+    `prog.require`, and the runtime refuses inputs that do not fit each other before anything runs.
+
+    Example:
+    ```mlir
+    %g = moe.gather %x, %p : tensor<?x64xf32>, !moe.plan<groups = 8, topk = 2> -> tensor<?x64xf32, #moe.ragged<groups = 8>>
+    ```
+    where `%p` is the plan of `%ids`, gets
+    ```mlir
+    %m = tensor.dim %x, %c0 : tensor<?x64xf32>
+    %t = tensor.dim %ids, %c0 : tensor<?x2xi32>
+    %equal = arith.cmpi eq, %m, %t : index
+    cf.assert %equal, "the sizes of 'moe.gather' fit each other"
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def MoEBufferizePass : Pass<"moe-bufferize", "::mlir::ModuleOp"> {
   let summary = "turns tensors into buffers, and function arguments into those of a caller";
   let description = [{

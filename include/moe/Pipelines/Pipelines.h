@@ -18,8 +18,8 @@ namespace mlir::moe {
 #include "moe/Pipelines/Passes.h.inc"
 
 struct PipelineOptions {
-  /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a product's
-  /// source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
+  /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a
+  /// product's source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
   SmallVector<std::string> disabledFusions;
 };
 
@@ -34,7 +34,8 @@ void buildProgPipeline(OpPassManager &pm);
 /// `kernels` for the cpu target: module @kernels (the pass manager's module) in the LLVM dialect.
 void buildKernelsPipeline(OpPassManager &pm, const CPULevel &level);
 
-/// `kernels` for the cuda target: module @kernels with a gpu.module of llvm.funcs, which say in sm90 attributes how they are launched.
+/// `kernels` for the cuda target: module @kernels with a gpu.module of llvm.funcs, which say in sm90 attributes how
+/// they are launched.
 void buildCUDAKernelsPipeline(OpPassManager &pm);
 
 /// Registers, for moe-opt: moe-to-moe-pipeline, moe-to-tile-pipeline, moe-to-bufferized-pipeline and

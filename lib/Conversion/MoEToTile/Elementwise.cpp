@@ -20,7 +20,7 @@ static bool isElementwiseScalarOp(Operation *op) {
 }
 
 bool to_tile::isElementwise(Operation *op) {
-  if (isa<linalg::GenericOp, linalg::MapOp, linalg::FillOp>(op))
+  if (isa<linalg::LinalgOp>(op))
     return true;
   return isElementwiseScalarOp(op) && isTensor(op->getResult(0).getType());
 }
@@ -156,7 +156,7 @@ static Value loadOperand(RowBody &body, unsigned i, Access access, int64_t width
   return width && !access.byColumn ? body.splat(value, width) : value;
 }
 
-/// generic, map and fill: a body of scalar ops, read through identity or broadcast maps.
+/// A body of scalar ops, read through identity or broadcast maps.
 static LogicalResult lowerLinalg(linalg::LinalgOp op, Lowering &lowering) {
   auto type = cast<RankedTensorType>(getPlainType(op->getResult(0).getType()));
   int64_t width = getRowWidth(type);

@@ -2,6 +2,7 @@
 
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -103,8 +104,9 @@ void Lowering::findPlans() {
 }
 
 FailureOr<Value> Lowering::getBounds(Operation *op) {
-  if (!isRagged(op->getResult(0).getType()))
-    return Value();
+  auto type = op->getResult(0).getType();
+  if (!isRagged(type) || cast<RankedTensorType>(type).getDimSize(0) == 0)
+    return Value(); // without rows there are no groups to tell apart
   auto plan = planOf.find(op->getResult(0));
   if (plan == planOf.end())
     return op->emitOpError("result is ragged, but no op of this function ties it to a plan");
@@ -192,7 +194,8 @@ void RowBody::yield(ValueRange values) { tile::YieldOp::create(b, values); }
 
 /// Ops that stay: index arithmetic, shapes, constants, the terminator and what is lowered already.
 static bool staysAsIs(Operation *op) {
-  if (isa<tensor::DimOp, arith::ConstantOp, func::ReturnOp>(op) || isa_and_nonnull<tile::TileDialect>(op->getDialect()))
+  if (isa<tensor::DimOp, arith::ConstantOp, cf::AssertOp, func::ReturnOp>(op) ||
+      isa_and_nonnull<tile::TileDialect>(op->getDialect()))
     return true;
   auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && llvm::all_of(op->getOperandTypes(), isScalar) &&

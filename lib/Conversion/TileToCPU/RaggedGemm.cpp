@@ -129,7 +129,7 @@ private:
         a.prefix.push_back(result.group);
       if (op.getGather())
         a.gather = kernel.inRun(op.getGather());
-      packRows(run, tiling, scratch, a, scratch.a, 0, tiling.mr, tiling.pitch);
+      packRows(run, tiling, scratch, a, scratch.a, 0, tiling.mr);
       for (int64_t segment = 0; segment < tiling.segments; ++segment)
         packWeights(result, segment, k, depth);
     });
@@ -148,7 +148,7 @@ private:
       return packColumns(run, tiling, scratch, b, scratch.b, panel, tiling.nr, tiling.nr);
     std::swap(b.firstRow, b.firstColumn);
     std::swap(b.rows, b.columns);
-    packRows(run, tiling, scratch, b, scratch.b, panel, tiling.nr, tiling.nr);
+    packRows(run, tiling, scratch, b, scratch.b, panel, tiling.nr);
   }
 
   void contractionTask(Value task) {

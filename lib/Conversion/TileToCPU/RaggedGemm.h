@@ -60,7 +60,7 @@ void packColumns(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratc
 /// Packs rows of the source into panels `width` wide: panels[firstPanel + p][k][j] = source row p * width + j, column
 /// k; zero where the rows end.
 void packRows(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source, Value panels,
-              int64_t firstPanel, int64_t width, int64_t pitch);
+              int64_t firstPanel, int64_t width);
 
 /// C += A * B for `rows` rows, `columns` columns in each segment, and `depth` of k.
 void multiplyPanels(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, Value rows, Value columns,

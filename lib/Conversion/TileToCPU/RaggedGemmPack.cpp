@@ -91,7 +91,7 @@ static void transpose(Emit &emit, SmallVectorImpl<Value> &rows) {
 }
 
 void cpu::packRows(Emit &emit, const GemmTiling &tiling, const GemmScratch &scratch, const GemmSource &source,
-                   Value panels, int64_t firstPanel, int64_t width, int64_t pitch) {
+                   Value panels, int64_t firstPanel, int64_t width) {
   auto vectorType = VectorType::get(tiling.lanes, emit.getF32Type());
   Value depth = emit.roundUp(source.columns, tiling.lanes);
   emit.loop(0, emit.ceilDiv(source.rows, width), 1, [&](Value panel) {

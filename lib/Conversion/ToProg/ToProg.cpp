@@ -42,6 +42,20 @@ static std::optional<uint8_t> getByte(Attribute value) {
   return static_cast<uint8_t>(bits.extractBitsAsZExtValue(8, 0));
 }
 
+/// The type of an input of the program: its sizes are static where some cast of the argument says so.
+static MemRefType getInputType(BlockArgument argument) {
+  auto type = cast<MemRefType>(argument.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  for (Operation *user : argument.getUsers()) {
+    auto cast = dyn_cast<memref::CastOp>(user);
+    auto result = cast ? dyn_cast<MemRefType>(cast.getType()) : MemRefType();
+    for (int64_t d = 0; result && d < type.getRank(); ++d)
+      if (ShapedType::isDynamic(shape[d]))
+        shape[d] = result.getDimSize(d);
+  }
+  return prog::getCallerBufferType(shape, type.getElementType());
+}
+
 /// The names of n arguments or results, or null if none of them has one.
 static ArrayAttr getNames(Builder &builder, unsigned n, StringRef prefix, function_ref<Attribute(unsigned)> getAttr) {
   SmallVector<Attribute> names;
@@ -94,7 +108,7 @@ private:
   OpBuilder builder;
   Location loc = builder.getUnknownLoc();
   IRMapping map;
-  llvm::SmallDenseMap<Value, unsigned> outputs;  ///< number of each allocation that is returned
+  llvm::SmallDenseMap<Value, unsigned> outputs; ///< number of each allocation that is returned
 };
 
 struct ConvertToProg : moe::impl::ConvertToProgPassBase<ConvertToProg> {
@@ -118,7 +132,8 @@ LogicalResult Converter::convert() {
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
     if (!memref || memref != prog::getCallerBufferType(memref.getShape(), memref.getElementType())) {
-      InFlightDiagnostic diagnostic = function.emitError("argument ") << i << " of function '" << function.getName() << "' is " << type;
+      InFlightDiagnostic diagnostic = function.emitError("argument ")
+                                      << i << " of function '" << function.getName() << "' is " << type;
       if (memref)
         diagnostic << ", expected " << prog::getCallerBufferType(memref.getShape(), memref.getElementType());
       else
@@ -134,12 +149,14 @@ LogicalResult Converter::convert() {
     auto type = dyn_cast<MemRefType>(operand.get().getType());
     if (!type || type != prog::getCallerBufferType(type.getShape(), type.getElementType()) ||
         !value.getDefiningOp<memref::AllocOp>() || !outputs.try_emplace(value, operand.getOperandNumber()).second)
-      return terminator.emitError("result ") << operand.getOperandNumber()
-                                             << " is not an allocation of its own; run prog-prepare-results first";
+      return terminator.emitError("result ")
+             << operand.getOperandNumber() << " is not an allocation of its own; run prog-prepare-results first";
   }
 
   loc = function.getLoc();
-  auto program = prog::ProgramOp::create(builder, loc, function.getName(), function.getArgumentTypes());
+  auto inputs = llvm::map_to_vector(function.getArguments(),
+                                    [](BlockArgument argument) -> Type { return getInputType(argument); });
+  auto program = prog::ProgramOp::create(builder, loc, function.getName(), inputs);
   if (ArrayAttr names = getNames(builder, function.getNumArguments(), "in",
                                  [&](unsigned i) { return function.getArgAttr(i, kNameAttr); }))
     program.setInputNamesAttr(names);
@@ -160,15 +177,15 @@ LogicalResult Converter::convert() {
 
 LogicalResult Converter::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<memref::AllocOp, memref::CastOp, memref::DimOp, memref::GetGlobalOp, memref::CopyOp, prog::LaunchOp, cf::AssertOp,
-            arith::ConstantOp>([&](auto typed) { return convert(typed); })
+      .Case<memref::AllocOp, memref::CastOp, memref::DimOp, memref::GetGlobalOp, memref::CopyOp, prog::LaunchOp,
+            cf::AssertOp, arith::ConstantOp>([&](auto typed) { return convert(typed); })
       .Case([&](linalg::FillOp fill) { return convertFill(fill, fill.value(), fill.output()); })
       .Case([&](linalg::MapOp fill) -> LogicalResult {
         if (!fill.getInputs().empty())
           return fill.emitOpError("with inputs cannot run on the host");
         return convertFill(fill, fill.getMapper().front().getTerminator()->getOperand(0), fill.getInit());
       })
-      .Case([](memref::DeallocOp) { return success(); })  // the arena is planned from the uses
+      .Case([](memref::DeallocOp) { return success(); }) // the arena is planned from the uses
       .Default([&](Operation *other) { return convertArith(other); });
 }
 
@@ -191,13 +208,19 @@ LogicalResult Converter::convert(memref::AllocOp op) {
 }
 
 LogicalResult Converter::convert(memref::CastOp op) {
-  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing.
-  auto source = dyn_cast<MemRefType>(op.getSource().getType()), result = dyn_cast<MemRefType>(op.getType());
-  for (int64_t d = 0; source && result && d < source.getRank(); ++d)
-    if (source.isDynamicDim(d) && !result.isDynamicDim(d))
-      return op.emitOpError("asserts that dimension ") << d << " is " << result.getDimSize(d)
-                                                       << ", which a host program does not check";
-  map.map(op.getResult(), map.lookup(op.getSource()));
+  // A buffer is passed to a kernel with its sizes and strides, so a type that says less of them changes nothing. Where
+  // one says more of an input, the program's input says so, too.
+  Value source = map.lookup(op.getSource());
+  auto type = cast<MemRefType>(source.getType());
+  auto result = dyn_cast<MemRefType>(op.getType());
+  for (int64_t d = 0; result && d < type.getRank(); ++d)
+    if (!result.isDynamicDim(d) && type.getDimSize(d) != result.getDimSize(d)) {
+      InFlightDiagnostic diagnostic = op.emitOpError("says that dimension ") << d << " is " << result.getDimSize(d);
+      if (type.isDynamicDim(d))
+        return diagnostic << ", which a host program can check of an input only";
+      return diagnostic << ", but it is " << type.getDimSize(d);
+    }
+  map.map(op.getResult(), source);
   return success();
 }
 
@@ -264,13 +287,22 @@ LogicalResult Converter::convertFill(Operation *op, Value value, Value buffer) {
 
 LogicalResult Converter::convert(cf::AssertOp op) {
   auto equal = op.getArg().getDefiningOp<arith::CmpIOp>();
+  if (matchPattern(op.getArg(), m_Zero()))
+    return op.emitError("cannot hold: ") << op.getMsg();
   if (!equal || equal.getPredicate() != arith::CmpIPredicate::eq)
-    return op.emitOpError("does not compare two sizes for equality, all that a host program can check");
+    return op.emitOpError("does not compare two sizes for equality, all that a host program can check: ")
+           << op.getMsg();
   Value a = get(equal.getLhs()), b = get(equal.getRhs());
+  APInt constantA, constantB;
+  if (matchPattern(a, m_ConstantInt(&constantA)) && matchPattern(b, m_ConstantInt(&constantB))) {
+    if (constantA != constantB)
+      return op.emitError("cannot hold: ") << op.getMsg();
+    return success();
+  }
   if (!a.getDefiningOp<prog::DimOp>())
     std::swap(a, b);
   if (!a.getDefiningOp<prog::DimOp>())
-    return op.emitOpError("compares two sizes of which none is that of an input");
+    return op.emitOpError("compares two sizes of which none is that of an input: ") << op.getMsg();
   if (a != b)
     prog::RequireOp::create(builder, loc, a, b);
   return success();
@@ -278,14 +310,15 @@ LogicalResult Converter::convert(cf::AssertOp op) {
 
 LogicalResult Converter::convert(arith::ConstantOp op) {
   // Others are values of a fill, which asks for them itself.
-  if (auto value = dyn_cast<IntegerAttr>(op.getValue()); value && op.getType().isIntOrIndex() && !op.getType().isInteger(1))
+  if (auto value = dyn_cast<IntegerAttr>(op.getValue());
+      value && op.getType().isIntOrIndex() && !op.getType().isInteger(1))
     map.map(op.getResult(), constant(value.getValue().getSExtValue()));
   return success();
 }
 
 LogicalResult Converter::convertArith(Operation *op) {
   if (isa<arith::CmpIOp>(op) && llvm::all_of(op->getUsers(), llvm::IsaPred<cf::AssertOp>))
-    return success();  // part of the assertion
+    return success(); // part of the assertion
   auto isSize = [](Type type) { return type.isIndex() || type.isInteger(64); };
   if (!llvm::all_of(op->getOperandTypes(), isSize) || !llvm::all_of(op->getResultTypes(), isSize))
     return op->emitOpError("cannot run on the host");
@@ -303,7 +336,8 @@ LogicalResult Converter::convertArith(Operation *op) {
             return ceilDiv(add(add(operand(0), negate(operand(1))), constant(1)), operand(1));
           })
           .Case<arith::MaxSIOp, arith::MaxUIOp>([&](auto) { return max(operand(0), operand(1)); })
-          .Case<arith::MinSIOp, arith::MinUIOp>([&](auto) { return negate(max(negate(operand(0)), negate(operand(1)))); })
+          .Case<arith::MinSIOp, arith::MinUIOp>(
+              [&](auto) { return negate(max(negate(operand(0)), negate(operand(1)))); })
           .Default([](Operation *) { return Value(); });
   if (!result)
     return op->emitOpError("cannot run on the host");

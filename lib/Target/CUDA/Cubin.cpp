@@ -64,8 +64,8 @@ LogicalResult mlir::moe::checkCUDATarget(const CUDATargetOptions &options, Locat
   }
   if (known && options.ptxVersion >= kLeastPtxVersion)
     return success();
-  return emitError(loc) << "ptx version is " << options.ptxVersion << ", expected one from " << kLeastPtxVersion << " to " << most
-                        << " that this LLVM has";
+  return emitError(loc) << "ptx version is " << options.ptxVersion << ", expected one from " << kLeastPtxVersion
+                        << " to " << most << " that this LLVM has";
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -90,7 +90,8 @@ static void reportFatalError(void *, const char *reason, bool) {
   std::_Exit(1);
 }
 
-static LogicalResult emitPtx(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &ptx, Location loc) {
+static LogicalResult emitPtx(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &ptx,
+                             Location loc) {
   llvm::ScopedFatalErrorHandler handler(reportFatalError);
   llvm::raw_svector_ostream stream(ptx);
   llvm::legacy::PassManager passes;
@@ -100,7 +101,8 @@ static LogicalResult emitPtx(llvm::Module &module, llvm::TargetMachine &machine,
   return success();
 }
 
-FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATargetOptions &options, const CUDADumps &dumps) {
+FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATargetOptions &options,
+                                              const CUDADumps &dumps) {
   Location loc = kernels.getLoc();
   auto modules = llvm::to_vector(kernels.getOps<gpu::GPUModuleOp>());
   if (modules.size() != 1)
@@ -109,8 +111,8 @@ FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATarget
   if (!target || failed(checkCUDATarget(options, loc)))
     return failure();
   llvm::Triple triple(kTriple);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, options.chip, "+" + ptxFeature(options), {}, {}, {},
-                                                                           llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, options.chip, "+" + ptxFeature(options), {}, {}, {}, llvm::CodeGenOptLevel::Default));
 
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);

@@ -26,8 +26,9 @@ FailureOr<std::string> mlir::moe::findCUDATool(StringRef name, StringRef given, 
   }
   if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name))
     return *found;
-  for (std::optional<std::string> root : {llvm::sys::Process::GetEnv("CUDA_HOME"), llvm::sys::Process::GetEnv("CUDA_PATH"),
-                                          std::optional<std::string>("/usr/local/cuda")}) {
+  for (std::optional<std::string> root :
+       {llvm::sys::Process::GetEnv("CUDA_HOME"), llvm::sys::Process::GetEnv("CUDA_PATH"),
+        std::optional<std::string>("/usr/local/cuda")}) {
     if (!root || root->empty())
       continue;
     llvm::SmallString<128> path(*root);
@@ -35,7 +36,8 @@ FailureOr<std::string> mlir::moe::findCUDATool(StringRef name, StringRef given, 
     if (llvm::sys::fs::can_execute(path))
       return path.str().str();
   }
-  return emitError(loc) << "there is no " << name << " in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda; install the CUDA toolkit or name it";
+  return emitError(loc) << "there is no " << name
+                        << " in PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda; install the CUDA toolkit or name it";
 }
 
 /// The text between single quotes, from `after` on.
@@ -113,7 +115,8 @@ static FailureOr<SmallVector<char, 0>> readFile(StringRef path, Location loc) {
 }
 
 /// Runs ptxas on the input of `files`, for one kernel only if it is named. Gives its exit code and what it printed.
-static FailureOr<std::pair<int, std::string>> execute(StringRef ptxas, const Files &files, StringRef chip, StringRef kernel, Location loc) {
+static FailureOr<std::pair<int, std::string>> execute(StringRef ptxas, const Files &files, StringRef chip,
+                                                      StringRef kernel, Location loc) {
   std::string arch = "-arch=" + chip.str();
   SmallVector<StringRef> args = {ptxas, arch, "-O3", "-v", "--warn-on-spills", files.input, "-o", files.output};
   if (!kernel.empty())
@@ -129,7 +132,8 @@ static FailureOr<std::pair<int, std::string>> execute(StringRef ptxas, const Fil
   return std::make_pair(code, std::string(log->begin(), log->end()));
 }
 
-FailureOr<CUDACode> mlir::moe::runPtxas(StringRef ptx, const CUDATargetOptions &options, llvm::raw_ostream *log, Location loc) {
+FailureOr<CUDACode> mlir::moe::runPtxas(StringRef ptx, const CUDATargetOptions &options, llvm::raw_ostream *log,
+                                        Location loc) {
   FailureOr<std::string> ptxas = findCUDATool("ptxas", options.ptxas, loc);
   Files files;
   if (failed(ptxas) || failed(files.create(loc)))

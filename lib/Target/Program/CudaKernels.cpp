@@ -21,7 +21,8 @@ FailureOr<std::vector<CUDAKernelInfo>> mlir::moe::getCUDAKernels(ModuleOp kernel
       return WalkResult::advance();
     if (!params || !launch || params.size() != function.getNumArguments()) {
       function.emitError("kernel '") << function.getName() << "' has " << function.getNumArguments()
-                                     << " parameters, of which it says how the host makes " << (params ? params.size() : 0);
+                                     << " parameters, of which it says how the host makes "
+                                     << (params ? params.size() : 0);
       return WalkResult::interrupt();
     }
     auto fallback = function->getAttrOfType<FlatSymbolRefAttr>(sm90::kFallbackName);
@@ -39,14 +40,16 @@ static std::vector<fb::Term> toTerms(ArrayRef<sm90::TermAttr> terms) {
     fb::Extent of = term.getOf() == sm90::Extent::None   ? fb::Extent::None
                     : term.getOf() == sm90::Extent::Size ? fb::Extent::Size
                                                          : fb::Extent::Stride;
-    result.emplace_back(term.getConstant(), of, static_cast<int8_t>(term.getSign()), static_cast<uint16_t>(term.getDim()));
+    result.emplace_back(term.getConstant(), of, static_cast<int8_t>(term.getSign()),
+                        static_cast<uint16_t>(term.getDim()));
   }
   return result;
 }
 
 static Offset<fb::Param> writeParam(flatbuffers::FlatBufferBuilder &fbb, Attribute param) {
   auto simple = [&](fb::ParamKind kind, int64_t arg = 0, int64_t dim = 0, int64_t width = 64) {
-    return fb::CreateParam(fbb, kind, static_cast<uint32_t>(arg), static_cast<uint32_t>(dim), static_cast<uint32_t>(width));
+    return fb::CreateParam(fbb, kind, static_cast<uint32_t>(arg), static_cast<uint32_t>(dim),
+                           static_cast<uint32_t>(width));
   };
   return llvm::TypeSwitch<Attribute, Offset<fb::Param>>(param)
       .Case([&](sm90::PointerAttr p) { return simple(fb::ParamKind::Pointer, p.getArg()); })
@@ -57,19 +60,20 @@ static Offset<fb::Param> writeParam(flatbuffers::FlatBufferBuilder &fbb, Attribu
       .Case([&](sm90::TensorMapAttr p) {
         std::vector<fb::Term> dims = toTerms(p.getDims()), strides = toTerms(p.getStrides());
         std::vector<uint32_t> box(p.getBox().begin(), p.getBox().end());
-        return fb::CreateParamDirect(fbb, fb::ParamKind::TensorMap, static_cast<uint32_t>(p.getArg()), 0, 64, toDType(p.getElement()),
-                                     &dims, &strides, &box);
+        return fb::CreateParamDirect(fbb, fb::ParamKind::TensorMap, static_cast<uint32_t>(p.getArg()), 0, 64,
+                                     toDType(p.getElement()), &dims, &strides, &box);
       })
-      .Default([&](Attribute) { return simple(fb::ParamKind::Faults); });  // the kernel's verifier lets nothing else in
+      .Default([&](Attribute) { return simple(fb::ParamKind::Faults); }); // the kernel's verifier lets nothing else in
 }
 
-Offset<fb::CudaKernel> program::writeCudaKernel(flatbuffers::FlatBufferBuilder &fbb, const CUDAKernelInfo &kernel, int32_t fallback) {
+Offset<fb::CudaKernel> program::writeCudaKernel(flatbuffers::FlatBufferBuilder &fbb, const CUDAKernelInfo &kernel,
+                                                int32_t fallback) {
   std::vector<Offset<fb::Param>> params;
   for (Attribute param : kernel.params)
     params.push_back(writeParam(fbb, param));
   auto launch = cast<sm90::LaunchAttr>(kernel.launch);
-  return fb::CreateCudaKernelDirect(fbb, &params, launch.getThreads(), launch.getCluster(), launch.getShared(), launch.getPerSm(),
-                                    launch.getBlocks(), fallback, kernel.registers, kernel.stack);
+  return fb::CreateCudaKernelDirect(fbb, &params, launch.getThreads(), launch.getCluster(), launch.getShared(),
+                                    launch.getPerSm(), launch.getBlocks(), fallback, kernel.registers, kernel.stack);
 }
 
 //===----------------------------------------------------------------------===//
@@ -79,7 +83,7 @@ Offset<fb::CudaKernel> program::writeCudaKernel(flatbuffers::FlatBufferBuilder &
 static void print(llvm::raw_ostream &os, uint32_t arg, const flatbuffers::Vector<const fb::Term *> *terms) {
   os << "[";
   for (uint32_t i = 0, e = terms ? terms->size() : 0; i < e; ++i) {
-    fb::Term term;  // not aligned in a file that a stranger wrote
+    fb::Term term; // not aligned in a file that a stranger wrote
     std::memcpy(&term, terms->Data() + i * sizeof(fb::Term), sizeof(fb::Term));
     os << (i ? ", " : "");
     if (term.constant() || term.of() == fb::Extent::None)
@@ -127,8 +131,8 @@ std::vector<std::string> program::describeCudaKernel(const fb::CudaKernel &kerne
   std::vector<std::string> result;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << kernel.threads() << " threads, " << kernel.registers() << " registers, " << kernel.stack() << " bytes of stack, " << kernel.shared()
-     << " bytes of shared memory, ";
+  os << kernel.threads() << " threads, " << kernel.registers() << " registers, " << kernel.stack()
+     << " bytes of stack, " << kernel.shared() << " bytes of shared memory, ";
   if (kernel.per_sm())
     os << kernel.per_sm() << " blocks an SM";
   else

@@ -8,7 +8,8 @@
 namespace mlir::moe::program {
 
 /// `fallback` is the number of the kernel to fall back on, or -1.
-flatbuffers::Offset<fb::CudaKernel> writeCudaKernel(flatbuffers::FlatBufferBuilder &fbb, const CUDAKernelInfo &kernel, int32_t fallback);
+flatbuffers::Offset<fb::CudaKernel> writeCudaKernel(flatbuffers::FlatBufferBuilder &fbb, const CUDAKernelInfo &kernel,
+                                                    int32_t fallback);
 
 /// How the kernel is launched, and its parameters, for people to read. `names` are of all kernels of the file.
 std::vector<std::string> describeCudaKernel(const fb::CudaKernel &kernel, ArrayRef<std::string> names);

@@ -30,7 +30,7 @@ public:
 private:
   LogicalResult readEntry(const fb::Entry &entry);
   void readSizes(const fb::Entry &entry);
-  void readBuffer(const fb::Entry &entry, const fb::Buffer &buffer);
+  void readBuffer(const fb::Buffer &buffer);
   LogicalResult readStep(const fb::Step &step);
   LogicalResult readLaunch(const fb::Launch &launch);
   /// Makes the declaration of a kernel take these operands, and those it takes already.
@@ -44,14 +44,13 @@ private:
   OpBuilder builder;
   Location loc;
   ModuleOp kernels;
-  prog::ProgramOp program;  ///< the one being read
+  prog::ProgramOp program; ///< the one being read
   SmallVector<Value> sizes, buffers;
 };
 
 } // namespace
 
-template <typename T>
-static ArrayRef<T> toArray(const flatbuffers::Vector<T> *vector) {
+template <typename T> static ArrayRef<T> toArray(const flatbuffers::Vector<T> *vector) {
   return vector ? ArrayRef<T>(vector->data(), vector->size()) : ArrayRef<T>();
 }
 
@@ -82,7 +81,9 @@ void Reader::readSizes(const fb::Entry &entry) {
     // Not aligned in a file that a stranger wrote.
     fb::Expr expr;
     std::memcpy(&expr, entry.exprs()->Data() + i * sizeof(fb::Expr), sizeof(fb::Expr));
-    auto binary = [&](auto op) -> Value { return decltype(op)::create(builder, loc, sizes[expr.a()], sizes[expr.b()]); };
+    auto binary = [&](auto op) -> Value {
+      return decltype(op)::create(builder, loc, sizes[expr.a()], sizes[expr.b()]);
+    };
     switch (expr.kind()) {
     case fb::ExprKind::Const:
       sizes.push_back(arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(expr.a())));
@@ -118,7 +119,7 @@ MemRefType Reader::getBufferType(const fb::Buffer &buffer, SmallVectorImpl<Value
   return MemRefType::get(shape, fromDType(builder.getContext(), buffer.dtype()));
 }
 
-void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
+void Reader::readBuffer(const fb::Buffer &buffer) {
   SmallVector<Value> dynamic;
   MemRefType type = getBufferType(buffer, dynamic);
   switch (buffer.kind()) {
@@ -139,8 +140,8 @@ void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
     return;
   }
   case fb::BufferKind::Output:
-    buffers.push_back(prog::OutputOp::create(builder, loc, prog::getCallerBufferType(type.getShape(), type.getElementType()),
-                                             buffer.index(), dynamic));
+    buffers.push_back(prog::OutputOp::create(
+        builder, loc, prog::getCallerBufferType(type.getShape(), type.getElementType()), buffer.index(), dynamic));
     return;
   case fb::BufferKind::Arena:
     buffers.push_back(prog::BufferOp::create(builder, loc, type, dynamic, sizes[buffer.offset()]));
@@ -153,7 +154,8 @@ void Reader::readBuffer(const fb::Entry &entry, const fb::Buffer &buffer) {
       SmallVector<bool> bits(data.begin(), data.end());
       value = DenseElementsAttr::get(tensor, bits);
     } else {
-      value = DenseElementsAttr::getFromRawBuffer(tensor, ArrayRef<char>(reinterpret_cast<const char *>(data.data()), data.size()));
+      value = DenseElementsAttr::getFromRawBuffer(
+          tensor, ArrayRef<char>(reinterpret_cast<const char *>(data.data()), data.size()));
     }
     buffers.push_back(prog::ConstantOp::create(builder, loc, type, value));
     return;
@@ -257,12 +259,12 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
   readSizes(entry);
   buffers.clear();
   for (uint32_t i = 0, e = entry.buffers() ? entry.buffers()->size() : 0; i < e; ++i)
-    readBuffer(entry, *entry.buffers()->Get(i));
+    readBuffer(*entry.buffers()->Get(i));
   for (uint32_t i = 0, e = entry.steps() ? entry.steps()->size() : 0; i < e; ++i)
     if (failed(readStep(*entry.steps()->Get(i))))
       return failure();
   prog::ReturnOp::create(builder, loc, sizes[entry.arena()]);
-  for (Value size : llvm::reverse(sizes))  // sizes that only types told of
+  for (Value size : llvm::reverse(sizes)) // sizes that only types told of
     if (size.use_empty())
       size.getDefiningOp()->erase();
   return success();

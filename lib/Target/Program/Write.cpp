@@ -62,7 +62,8 @@ using Kernels = llvm::MapVector<StringAttr, Kernel>;
 
 class EntryWriter {
 public:
-  EntryWriter(prog::ProgramOp program, flatbuffers::FlatBufferBuilder &fbb, Kernels &kernels, SymbolTableCollection &symbols)
+  EntryWriter(prog::ProgramOp program, flatbuffers::FlatBufferBuilder &fbb, Kernels &kernels,
+              SymbolTableCollection &symbols)
       : program(program), fbb(fbb), kernels(kernels), symbols(symbols) {}
 
   FailureOr<Offset<fb::Entry>> write(uint32_t flags);
@@ -73,8 +74,7 @@ private:
   LogicalResult writeLaunch(prog::LaunchOp op);
   void writeBuffer(Value value, fb::BufferKind kind, uint32_t index, ArrayRef<uint32_t> dims, uint32_t offset = 0,
                    const std::vector<uint8_t> &data = {});
-  template <typename T>
-  void writeStep(fb::Op kind, Offset<T> step) {
+  template <typename T> void writeStep(fb::Op kind, Offset<T> step) {
     steps.push_back(fb::CreateStep(fbb, kind, step.Union()));
   }
   std::vector<Offset<fb::Argument>> writeInputs();
@@ -94,7 +94,7 @@ private:
   SymbolTableCollection &symbols;
 
   std::vector<fb::Expr> expressions;
-  std::map<std::tuple<fb::ExprKind, int64_t, int64_t>, uint32_t> numbers;  ///< of the expressions
+  std::map<std::tuple<fb::ExprKind, int64_t, int64_t>, uint32_t> numbers; ///< of the expressions
   llvm::DenseMap<Value, uint32_t> sizes, bufferNumbers;
   std::vector<Offset<fb::Buffer>> buffers;
   std::vector<Offset<fb::Step>> steps;
@@ -147,7 +147,7 @@ LogicalResult EntryWriter::writeSize(Operation *op) {
           .Case([&](arith::AddIOp) { return binary(fb::ExprKind::Add); })
           .Case([&](arith::MulIOp) { return binary(fb::ExprKind::Mul); })
           .Case([&](arith::CeilDivSIOp) { return binary(fb::ExprKind::CeilDiv); })
-          .Default([&](Operation *) { return binary(fb::ExprKind::Max); });  // the verifier lets nothing else in
+          .Default([&](Operation *) { return binary(fb::ExprKind::Max); }); // the verifier lets nothing else in
   return success();
 }
 
@@ -155,17 +155,17 @@ LogicalResult EntryWriter::writeSize(Operation *op) {
 // Buffers and steps
 //===----------------------------------------------------------------------===//
 
-void EntryWriter::writeBuffer(Value value, fb::BufferKind kind, uint32_t index, ArrayRef<uint32_t> dims, uint32_t offset,
-                              const std::vector<uint8_t> &data) {
+void EntryWriter::writeBuffer(Value value, fb::BufferKind kind, uint32_t index, ArrayRef<uint32_t> dims,
+                              uint32_t offset, const std::vector<uint8_t> &data) {
   bufferNumbers.try_emplace(value, buffers.size());
   Offset<flatbuffers::Vector<uint8_t>> dataOffset;
   if (kind == fb::BufferKind::Constant) {
-    fbb.PreAlign(data.size(), kDataAlignment);  // ForceVectorAlignment stops at 32
+    fbb.ForceVectorAlignment(data.size(), 1, kDataAlignment);
     dataOffset = fbb.CreateVector(data);
   }
   auto dimsOffset = fbb.CreateVector(dims.data(), dims.size());
-  buffers.push_back(fb::CreateBuffer(fbb, kind, index, offset, toDType(cast<MemRefType>(value.getType()).getElementType()),
-                                     dimsOffset, dataOffset));
+  buffers.push_back(fb::CreateBuffer(
+      fbb, kind, index, offset, toDType(cast<MemRefType>(value.getType()).getElementType()), dimsOffset, dataOffset));
 }
 
 LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
@@ -212,7 +212,8 @@ LogicalResult EntryWriter::write(Operation *op) {
         FailureOr<std::vector<uint8_t>> data = getBytes(constant);
         if (failed(data))
           return failure();
-        writeBuffer(constant.getBuffer(), fb::BufferKind::Constant, 0, exprs(constant.getBuffer().getType(), {}), 0, *data);
+        writeBuffer(constant.getBuffer(), fb::BufferKind::Constant, 0, exprs(constant.getBuffer().getType(), {}), 0,
+                    *data);
         return success();
       })
       .Case([&](prog::RequireOp require) {
@@ -230,7 +231,8 @@ LogicalResult EntryWriter::write(Operation *op) {
         return success();
       })
       .Case([&](prog::CopyOp copy) {
-        writeStep(fb::Op::Copy, fb::CreateCopy(fbb, bufferNumbers.lookup(copy.getSource()), bufferNumbers.lookup(copy.getTarget())));
+        writeStep(fb::Op::Copy,
+                  fb::CreateCopy(fbb, bufferNumbers.lookup(copy.getSource()), bufferNumbers.lookup(copy.getTarget())));
         return success();
       })
       .Case([&](prog::WaitOp) {
@@ -287,8 +289,8 @@ FailureOr<Offset<fb::Entry>> EntryWriter::write(uint32_t flags) {
   uint32_t arenaExpr = arena ? expr(arena) : expr(fb::ExprKind::Const, 0);
   auto inputs = writeInputs();
   auto outputs = writeOutputs();
-  return fb::CreateEntryDirect(fbb, program.getSymName().str().c_str(), &inputs, &outputs, &expressions, &buffers, &steps,
-                               arenaExpr, flags);
+  return fb::CreateEntryDirect(fbb, program.getSymName().str().c_str(), &inputs, &outputs, &expressions, &buffers,
+                               &steps, arenaExpr, flags);
 }
 
 /// Refuses what would pass the format's limit, before the builder meets it.
@@ -300,12 +302,13 @@ static LogicalResult checkDataBytes(ModuleOp module, size_t objectBytes) {
   });
   if (bytes <= kMostDataBytes)
     return success();
-  return module.emitError("the constants and the object have ") << bytes << " bytes, expected at most " << kMostDataBytes;
+  return module.emitError("the constants and the object have ")
+         << bytes << " bytes, expected at most " << kMostDataBytes;
 }
 
 /// Kernels of the cuda target, with those that they fall back on behind them.
-static FailureOr<std::vector<Offset<fb::Kernel>>> writeCudaKernels(ModuleOp module, flatbuffers::FlatBufferBuilder &fbb, Kernels &kernels,
-                                                                   ArrayRef<CUDAKernelInfo> infos) {
+static FailureOr<std::vector<Offset<fb::Kernel>>> writeCudaKernels(ModuleOp module, flatbuffers::FlatBufferBuilder &fbb,
+                                                                   Kernels &kernels, ArrayRef<CUDAKernelInfo> infos) {
   llvm::StringMap<const CUDAKernelInfo *> byName;
   for (const CUDAKernelInfo &info : infos)
     byName[info.name] = &info;
@@ -327,7 +330,8 @@ static FailureOr<std::vector<Offset<fb::Kernel>>> writeCudaKernels(ModuleOp modu
   return result;
 }
 
-FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target,
+FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, ArrayRef<char> object,
+                                                              const ProgramTarget &target,
                                                               ArrayRef<CUDAKernelInfo> cuda) {
   auto programs = llvm::to_vector(module.getOps<prog::ProgramOp>());
   if (programs.empty())
@@ -341,7 +345,8 @@ FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, A
   SymbolTableCollection symbols;
   std::vector<Offset<fb::Entry>> entries;
   for (prog::ProgramOp program : programs) {
-    FailureOr<Offset<fb::Entry>> entry = EntryWriter(program, fbb, kernels, symbols).write(isCuda ? MOE_ENTRY_CAPTURABLE : 0);
+    FailureOr<Offset<fb::Entry>> entry =
+        EntryWriter(program, fbb, kernels, symbols).write(isCuda ? MOE_ENTRY_CAPTURABLE : 0);
     if (failed(entry))
       return failure();
     entries.push_back(*entry);
@@ -357,13 +362,14 @@ FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, A
       kernelOffsets.push_back(
           fb::CreateKernelDirect(fbb, name.str().c_str(), kernel.numArgs, kernel.numScalars, &kernel.access));
   }
-  fbb.PreAlign(object.size(), kDataAlignment);
+  fbb.ForceVectorAlignment(object.size(), 1, kDataAlignment);
   auto objectOffset = fbb.CreateVector(reinterpret_cast<const uint8_t *>(object.data()), object.size());
   auto targetOffset = fb::CreateTargetDirect(fbb, target.kind.c_str(), target.arch.c_str());
   auto producer = fbb.CreateString("moe-mlir " MOE_VERSION);
   auto kernelsOffset = fbb.CreateVector(kernelOffsets);
   auto entriesOffset = fbb.CreateVector(entries);
-  fb::FinishProgramBuffer(fbb, fb::CreateProgram(fbb, targetOffset, producer, kernelsOffset, entriesOffset, objectOffset));
+  fb::FinishProgramBuffer(fbb,
+                          fb::CreateProgram(fbb, targetOffset, producer, kernelsOffset, entriesOffset, objectOffset));
 
   SmallVector<char, 0> bytes(moert::kHeaderBytes + fbb.GetSize());
   moert::writeHeader(fbb.GetBufferPointer(), fbb.GetSize(), reinterpret_cast<uint8_t *>(bytes.data()));

@@ -104,3 +104,18 @@ func.func @map_fill(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %m = linalg.map { math.tanh } ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>)
   return %f, %m : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// Named ops have a body too.
+// CHECK-LABEL: func @named
+func.func @named(%x: tensor<4x8xf32>, %r: tensor<4xf32>) -> tensor<4x8xf32> {
+  // CHECK: tile.rows ins(%arg1 : tensor<4xf32>)
+  // CHECK: %[[S:.*]] = tile.load
+  // CHECK: %[[B:.*]] = vector.broadcast %[[S]]
+  // CHECK: tile.yield %[[B]]
+  // CHECK: tile.rows ins(%arg0, %{{.*}} : tensor<4x8xf32>, tensor<4x8xf32>)
+  // CHECK: arith.subf {{.*}} : vector<8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %b = linalg.broadcast ins(%r : tensor<4xf32>) outs(%e : tensor<4x8xf32>) dimensions = [1]
+  %y = linalg.sub ins(%x, %b : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}

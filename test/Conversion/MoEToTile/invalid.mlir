@@ -126,3 +126,11 @@ func.func @inner_op(%x: tensor<4x8xf32>, %init: tensor<4x8xindex>) -> tensor<4x8
   } -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
 }
+
+// -----
+
+func.func @matmul(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>, %init: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @below {{'linalg.matmul' op has 1 reductions and 3 loops for a result of rank 2; only elementwise ops are lowered}}
+  %z = linalg.matmul ins(%x, %y : tensor<4x8xf32>, tensor<8x4xf32>) outs(%init : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %z : tensor<4x4xf32>
+}

@@ -78,8 +78,13 @@ func.func @reshape(%x: memref<4xf32>) {
 // -----
 
 func.func @cast(%x: memref<?xf32>) {
-  // expected-error @below {{'memref.cast' op asserts that dimension 0 is 4, which a host program does not check}}
-  %y = memref.cast %x : memref<?xf32> to memref<4xf32>
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %m2 = arith.muli %m, %c2 : index
+  %y = memref.alloc(%m2) : memref<?xf32>
+  // expected-error @below {{'memref.cast' op says that dimension 0 is 4, which a host program can check of an input only}}
+  %z = memref.cast %y : memref<?xf32> to memref<4xf32>
   return
 }
 
@@ -136,8 +141,19 @@ func.func @assert(%x: memref<?xf32>) {
   %c4 = arith.constant 4 : index
   %m = memref.dim %x, %c0 : memref<?xf32>
   %less = arith.cmpi slt, %m, %c4 : index
-  // expected-error @below {{'cf.assert' op does not compare two sizes for equality, all that a host program can check}}
+  // expected-error @below {{'cf.assert' op does not compare two sizes for equality, all that a host program can check: small}}
   cf.assert %less, "small"
+  return
+}
+
+// -----
+
+func.func @assert() {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %equal = arith.cmpi eq, %c0, %c4 : index
+  // expected-error @below {{cannot hold: zero is four}}
+  cf.assert %equal, "zero is four"
   return
 }
 
@@ -146,8 +162,28 @@ func.func @assert(%x: memref<?xf32>) {
 func.func @assert(%x: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c4 = arith.constant 4 : index
-  %equal = arith.cmpi eq, %c0, %c4 : index
-  // expected-error @below {{'cf.assert' op compares two sizes of which none is that of an input}}
-  cf.assert %equal, "never"
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %m4 = arith.muli %m, %c4 : index
+  %equal = arith.cmpi eq, %m4, %c4 : index
+  // expected-error @below {{'cf.assert' op compares two sizes of which none is that of an input: four times}}
+  cf.assert %equal, "four times"
+  return
+}
+
+// -----
+
+func.func @assert() {
+  %false = arith.constant false
+  // expected-error @below {{cannot hold: zero is four}}
+  cf.assert %false, "zero is four"
+  return
+}
+
+// -----
+
+func.func @two(%x: memref<?xf32>) {
+  // expected-error @below {{'memref.cast' op says that dimension 0 is 4, but it is 5}}
+  %y = memref.cast %x : memref<?xf32> to memref<4xf32>
+  %z = memref.cast %x : memref<?xf32> to memref<5xf32>
   return
 }

@@ -126,3 +126,24 @@ func.func @less() -> memref<4xf32> {
   prog.launch @kernels::@fill(%d) : memref<?xf32>
   return %y : memref<4xf32>
 }
+
+// -----
+
+// One that says more of an input makes the program ask for it; an assertion of the same is then no news.
+// CHECK-LABEL: prog.program @more(
+// CHECK-SAME: %[[X:.*]]: memref<4xf32>)
+// CHECK-NOT: prog.require
+module @kernels {
+  func.func @read(%y: memref<4xf32> {prog.access = "read"}) { return }
+}
+func.func @more(%x: memref<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %m = memref.dim %x, %c0 : memref<?xf32>
+  %equal = arith.cmpi eq, %m, %c4 : index
+  cf.assert %equal, "x has four elements"
+  %s = memref.cast %x : memref<?xf32> to memref<4xf32>
+  // CHECK: prog.launch @kernels::@read(%[[X]]) : memref<4xf32>
+  prog.launch @kernels::@read(%s) : memref<4xf32>
+  return
+}

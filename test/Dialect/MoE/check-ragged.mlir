@@ -188,8 +188,12 @@ func.func @f(%x: tensor<8x4xf32, #u>, %i: tensor<4xf32>) -> tensor<4xf32> {
 // a transpose moves rows to where no encoding speaks of them
 // expected-note@+1 {{its encoding says tail = undefined here}}
 func.func @f(%x: tensor<8x4xf32, #u>, %i: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // expected-error@+1 {{'linalg.transpose' op does not work row by row on operand #0, which may hold anything}}
-  %0 = linalg.transpose ins(%x : tensor<8x4xf32, #u>) outs(%i : tensor<4x8xf32>) permutation = [1, 0]
+  // expected-error@+1 {{'linalg.generic' op does not work row by row on operand #0, which may hold anything}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1, d0)>],
+                       iterator_types = ["parallel", "parallel"]} ins(%x : tensor<8x4xf32, #u>) outs(%i : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
 

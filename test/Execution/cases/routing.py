@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 import texts
-from harness import bf16, close, compile, equal, f32, i32, refused
+from harness import bf16, close, compile, equal, f32, i32, refused, rng
 
 NAN, INF = np.nan, np.inf
 
@@ -40,11 +40,18 @@ def case_07_a_row_of_nan_logits() -> None:
 
 def case_07_some_nan_and_infinite_logits() -> None:
     program = compile(texts.router(4, 2))
-    logits = np.array([[NAN, 1, 0, NAN], [INF, 1, 0, 1], [-INF, -INF, 2, NAN], [NAN, NAN, 3, NAN]], f32)
-    ids, weights = program.run(logits)
-    equal(ids, [[1, 2], [0, 1], [2, 0], [2, 0]])
+    logits = [
+        [NAN, 1, 0, NAN],
+        [INF, 1, 0, 1],
+        [-INF, -INF, 2, NAN],
+        [NAN, NAN, 3, NAN],
+        [NAN, NAN, INF, NAN],
+        [INF] * 4,
+    ]
+    ids, weights = program.run(np.array(logits, f32))
+    equal(ids, [[1, 2], [0, 1], [2, 0], [2, 0], [2, 0], [0, 1]])
     e = np.exp(1)
-    close(weights, [[e / (e + 1), 1 / (e + 1)], [1, 0], [1, 0], [1, 0]], 1e-6)
+    close(weights, [[e / (e + 1), 1 / (e + 1)], [1, 0], [1, 0], [1, 0], [1, 0], [0.25, 0.25]], 1e-6)
     assert not program.faults, program.faults
 
 
@@ -142,6 +149,28 @@ def case_19_the_bias_of_an_expert_is_weighted_too() -> None:
         np.ones((1, 4), f32), np.zeros((2, 4, 8), f32), bias, np.array([[0, 1]], i32), np.array([[0.25, 0.75]], f32)
     )
     equal(out, np.full((1, 8), 2.5))
+
+
+def case_a_gather_of_a_gather_reads_through_both_plans() -> None:
+    """Once by rank, then by expert; -1 drops a slot in either. The row of a dropped token stays zero."""
+    tokens, h, random = 13, 4, rng()
+    x = random.standard_normal((tokens, h)).astype(f32)
+    ranks = random.integers(-1, 2, (tokens, 2)).astype(i32)
+    experts = random.integers(-1, 4, (2 * tokens, 1)).astype(i32)
+    outer = texts.plan_of(4, None, 1)
+    text = f"""func.func @main(%x: tensor<?x4xf32>, %ranks: tensor<?x2xi32>, %experts: tensor<?x1xi32>)
+    -> tensor<?x4xf32, #moe.ragged<groups = 4>> {{
+  %p = moe.plan %ranks : tensor<?x2xi32> -> !moe.plan<groups = 2, topk = 2>
+  %g = moe.gather %x, %p : tensor<?x4xf32>, !moe.plan<groups = 2, topk = 2> -> tensor<?x4xf32, #moe.ragged<groups = 2>>
+  %c = tensor.cast %g : tensor<?x4xf32, #moe.ragged<groups = 2>> to tensor<?x4xf32>
+  %q = moe.plan %experts : tensor<?x1xi32> -> {outer}
+  %h = moe.gather %c, %q : tensor<?x4xf32>, {outer} -> tensor<?x4xf32, #moe.ragged<groups = 4>>
+  return %h : tensor<?x4xf32, #moe.ragged<groups = 4>>
+}}
+"""
+    rows = reference.gather(x, reference.plan(ranks, 2)["token"])
+    (out,) = compile(text).run(x, ranks, experts)
+    equal(out, reference.gather(rows, reference.plan(experts, 4)["token"]))
 
 
 def case_29_weights_that_underflow_to_zero() -> None:

@@ -18,7 +18,7 @@ except ImportError as missing:
     sys.exit(77)
 
 MOE_RUN, PROGRAM = sys.argv[1:3]
-SEED = int(os.environ.get("MOE_TEST_SEED", random.SystemRandom().getrandbits(32)))
+SEED = int(os.environ.get("MOE_SEED", random.SystemRandom().getrandbits(32)))
 TYPES = ["float32", "float32", "float32", "int32", "int64", "int8", "uint8", "bool"]
 
 
@@ -84,6 +84,25 @@ class MoeRun(unittest.TestCase):
             inputs = ("--input", self.save("a.npz", a=a), "--input", "b=" + self.path("b.npy"))
             self.good("--entry", "add", *inputs, "--check", self.save("out.npz", sum=a + b, doubled=a + b + a))
 
+    def test_headers_that_are_refused(self):
+        good = "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 3), }"
+        for old, new, text in (
+            ("(5, 3)", "(5, 4)", "is truncated"),
+            ("(5, 3)", "(4294967296, 4294967296)", "passes 64 bits"),
+            ("(5, 3)", "(999999999999, 1)", "is truncated"),
+            ("(5, 3)", "(5, -3)", "not supported"),
+            ("(5, 3)", "(,)", "not supported"),
+            ("<f4", "<V4", "cannot be read"),
+            ("<f4", "<f", "not supported"),
+            (good, "", "not supported"),
+            (good, "{}", "not supported"),
+            (good, "9" * 2000, "not supported"),
+        ):
+            header = good.replace(old, new) + " " * 20 + "\n"
+            with open(self.path("b.npy"), "wb") as stream:
+                stream.write(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + bytes(60))
+            self.bad(text, "--entry", "add", "--input", "b=" + self.path("b.npy"))
+
     def types(self, count=2000):
         bits = self.random.integers(0, 2**32, count, dtype=np.uint32)
         floats = bits.view(np.float32).copy()
@@ -132,7 +151,12 @@ class MoeRun(unittest.TestCase):
     def test_bad_inputs(self):
         a, b = self.pair()
         add = ("--entry", "add", "--input")
-        self.bad("no array 'b' or 'in1' was given for input 1", *add, self.save("in.npz", a=a))
+        self.bad("no array 'b' or 'in1' was given for input 1; there is 'a', 'c'", *add, self.save("in.npz", a=a, c=b))
+        np.save(self.path("c.npy"), b)
+        both = self.save("both.npz", a=a, b=b)
+        self.bad(
+            "--input names 'c', but entry 'add' has no such input", *add, both, "--input", "c=" + self.path("c.npy")
+        )
         self.bad("input 1 'b': dimension 0 is 4, but must be 5", *add, self.save("in.npz", a=a, b=b[:4]))
         self.bad("input 1 'b' has rank 1, but must have rank 2", *add, self.save("in.npz", a=a, b=b[0]))
         self.bad("is neither a .npz file nor name=file.npy", *add, "in.txt")
@@ -200,6 +224,8 @@ class MoeRun(unittest.TestCase):
         self.good(*self.check_add(raise_one(1.2e-5), "--rtol-of-max", "2e-5"))
         self.good(*self.check_add(raise_one(1e-3), "--atol", "0.1"))
         self.bad("FAILED", *self.check_add(raise_one(1e-3), "--atol", "1e-6", "--rtol", "1e-7"))
+        for option in ("--atol", "--rtol", "--rtol-of-max"):
+            self.bad(option, *self.check_add(raise_one(0), option, "-1"))
         self.bad("excludes", *self.check_add(raise_one(0), "--atol", "1", "--rtol-of-max", "1"))
         self.bad("requires --check", "--entry", "add", "--atol", "1")
 
@@ -253,5 +279,5 @@ class MoeRun(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    print(f"MOE_TEST_SEED={SEED}")
+    print(f"MOE_SEED={SEED}")
     unittest.main(argv=sys.argv[:1])

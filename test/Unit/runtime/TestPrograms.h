@@ -20,11 +20,11 @@ namespace moe_test {
 
 namespace fb = moe::fb;
 
-/// A different one each run; MOE_TEST_SEED repeats a run that failed.
+/// A different one each run; MOE_SEED repeats a run that failed.
 inline std::mt19937_64 randomNumbers() {
-  const char *given = std::getenv("MOE_TEST_SEED");
+  const char *given = std::getenv("MOE_SEED");
   uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  std::printf("MOE_TEST_SEED=%llu\n", (unsigned long long)seed);
+  std::printf("MOE_SEED=%llu\n", (unsigned long long)seed);
   return std::mt19937_64(seed);
 }
 

@@ -10,7 +10,7 @@
 
 namespace llvm {
 class raw_ostream;
-}
+} // namespace llvm
 
 namespace mlir::moe {
 

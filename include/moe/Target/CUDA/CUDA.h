@@ -22,12 +22,12 @@ struct CUDATargetOptions {
   std::string ptxas;           ///< the program; "" to look for it (findCUDATool)
 };
 
-/// Refuses a chip or a version of PTX that this LLVM does not have, or that the kernels cannot do with: LLVM would end the
-/// process later. The error is emitted at `loc`.
+/// Refuses a chip or a version of PTX that this LLVM does not have, or that the kernels cannot do with: LLVM would end
+/// the process later. The error is emitted at `loc`.
 LogicalResult checkCUDATarget(const CUDATargetOptions &options, Location loc);
 
-/// The path of a program of the CUDA toolkit, such as "ptxas": `given` if it is not empty, else from PATH, CUDA_HOME, CUDA_PATH or
-/// /usr/local/cuda. An error that names all of these was emitted at `loc` if it is nowhere.
+/// The path of a program of the CUDA toolkit, such as "ptxas": `given` if it is not empty, else from PATH, CUDA_HOME,
+/// CUDA_PATH or /usr/local/cuda. An error that names all of these was emitted at `loc` if it is nowhere.
 FailureOr<std::string> findCUDATool(StringRef name, StringRef given, Location loc);
 
 /// What ptxas says of a kernel.
@@ -48,8 +48,9 @@ struct CUDADumps {
   llvm::raw_ostream *llvmIR = nullptr, *ptx = nullptr, *log = nullptr, *cubin = nullptr;
 };
 
-/// Compiles the gpu.module in module @kernels, in the LLVM dialect: LLVM makes PTX, ptxas makes the cubin. A kernel that spills
-/// registers, or of which ptxas says that its wgmma or its register budgets do not do what they should, is an error that names it.
+/// Compiles the gpu.module in module @kernels, in the LLVM dialect: LLVM makes PTX, ptxas makes the cubin. A kernel
+/// that spills registers, or of which ptxas says that its wgmma or its register budgets do not do what they should, is
+/// an error that names it.
 FailureOr<CUDACode> compileToCubin(ModuleOp kernels, const CUDATargetOptions &options, const CUDADumps &dumps);
 
 } // namespace mlir::moe

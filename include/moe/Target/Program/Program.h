@@ -30,14 +30,14 @@ struct CUDAKernelInfo {
   unsigned stack = 0;     ///< bytes of a thread
 };
 
-/// What the functions of the gpu.module in module @kernels say of themselves; `convert-sm90-to-nvvm` has run. On failure an error was
-/// emitted at the function that does not say it.
+/// What the functions of the gpu.module in module @kernels say of themselves; `convert-sm90-to-nvvm` has run. On
+/// failure an error was emitted at the function that does not say it.
 FailureOr<std::vector<CUDAKernelInfo>> getCUDAKernels(ModuleOp kernels);
 
 /// The bytes of the .moe file with every prog.program of the module as an entry, in order, and the shared object of the
-/// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error was
-/// emitted at the op that cannot be in a file. `cuda` has every kernel that is launched, and those they fall back on, if the target
-/// is cuda; then the object is a cubin.
+/// kernels they launch. Module @kernels must still say what these take and whether they write it. On failure an error
+/// was emitted at the op that cannot be in a file. `cuda` has every kernel that is launched, and those they fall back
+/// on, if the target is cuda; then the object is a cubin.
 FailureOr<SmallVector<char, 0>> translateToProgram(ModuleOp module, ArrayRef<char> object, const ProgramTarget &target,
                                                    ArrayRef<CUDAKernelInfo> cuda = {});
 
@@ -58,8 +58,9 @@ struct ReadProgram {
   ArrayRef<char> object; ///< in the bytes that were read
 };
 
-/// Reads a .moe file after the runtime's loader has checked it. `name` is the file's, for diagnostics. The bytes must outlive
-/// the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith and func.
+/// Reads a .moe file after the runtime's loader has checked it. `name` is the file's, for diagnostics. The bytes must
+/// outlive the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith
+/// and func.
 FailureOr<ReadProgram> readProgram(ArrayRef<char> bytes, StringRef name, MLIRContext *context);
 
 } // namespace mlir::moe

@@ -1,11 +1,11 @@
 //===- Canonicalize.cpp - folds and canonicalisations of the moe ops ------===//
 
 #include "Shapes.h"
-#include "moe/Dialect/MoE/IR/Plan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "moe/Dialect/MoE/IR/Plan.h"
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -15,10 +15,11 @@ using namespace mlir::moe::detail;
 // Nothing to compute
 //===----------------------------------------------------------------------===//
 
-/// A constant of zeros; null for a dynamic shape, which no constant can have.
+/// A constant of zeros; null for a dynamic shape, which no constant can have, and for ragged rows: a constant belongs
+/// to no plan, and an upstream op that is folded on it (exp) would no longer leave rows outside every group zero.
 static OpFoldResult zeros(Value result) {
   auto type = cast<RankedTensorType>(result.getType());
-  if (!type.hasStaticShape())
+  if (!type.hasStaticShape() || (type.getEncoding() && type.getNumElements() != 0))
     return {};
   return Builder(type.getContext()).getZeroAttr(type);
 }
@@ -101,8 +102,7 @@ void GatherOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRCont
 //===----------------------------------------------------------------------===//
 
 namespace {
-template <typename OpTy>
-struct DropUnitWeights : OpRewritePattern<OpTy> {
+template <typename OpTy> struct DropUnitWeights : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
     if (!isSplatOf(op.getWeights(), 1.0))
@@ -224,8 +224,8 @@ struct SharpenPlanFromSizes : OpRewritePattern<PlanFromSizesOp> {
     std::optional<int64_t> rows = op.getRows() ? getConstantIntValue(op.getRows()) : std::nullopt;
     if (rows && *rows >= 0 && usersTakeAnyPlan(op.getPlan())) {
       op.getRowsMutable().clear();
-      op.getPlan().setType(PlanType::get(op.getContext(), type.getGroups(), *rows, type.getTokens(), type.getTopk(),
-                                         type.getAlign()));
+      op.getPlan().setType(
+          PlanType::get(op.getContext(), type.getGroups(), *rows, type.getTokens(), type.getTopk(), type.getAlign()));
       changed = true;
     }
     if (changed)
@@ -236,8 +236,7 @@ struct SharpenPlanFromSizes : OpRewritePattern<PlanFromSizesOp> {
   }
 };
 
-template <typename... Ops>
-void addSharpenTensors(RewritePatternSet &patterns) {
+template <typename... Ops> void addSharpenTensors(RewritePatternSet &patterns) {
   (patterns.add<SharpenTensors>(Ops::getOperationName(), patterns.getContext()), ...);
 }
 } // namespace

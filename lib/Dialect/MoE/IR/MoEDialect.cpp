@@ -1,8 +1,8 @@
 //===- MoEDialect.cpp - registration of the moe dialect -------------------===//
 
-#include "moe/Dialect/MoE/IR/MoE.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "moe/Dialect/MoE/IR/MoE.h"
 
 using namespace mlir;
 using namespace mlir::moe;

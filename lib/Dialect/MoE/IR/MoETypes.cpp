@@ -1,7 +1,7 @@
 //===- MoETypes.cpp - the ragged encoding and the plan type ---------------===//
 
-#include "moe/Dialect/MoE/IR/MoE.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "moe/Dialect/MoE/IR/MoE.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 

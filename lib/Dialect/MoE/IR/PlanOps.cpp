@@ -1,11 +1,11 @@
 //===- PlanOps.cpp - plan, plan_from_sizes, plan_get ----------------------===//
 
 #include "Shapes.h"
-#include "moe/Dialect/MoE/IR/Plan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "moe/Dialect/MoE/IR/Plan.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -76,7 +76,8 @@ LogicalResult PlanOp::verify() {
   PlanType plan = getPlan().getType();
   // C1
   if (ids.isDynamicDim(1) || ids.getDimSize(1) < 1)
-    return emitOpError() << "type of ids is " << ids << ", expected a static number of slots, at least 1, in dimension 1";
+    return emitOpError() << "type of ids is " << ids
+                         << ", expected a static number of slots, at least 1, in dimension 1";
   if (failed(verifyDim(*this, "topk of the plan", plan.getTopk(), ids.getDimSize(1), "dimension 1 of ids")) ||
       failed(verifyDim(*this, "tokens of the plan", plan.getTokens(), ids.getDimSize(0), "dimension 0 of ids")))
     return failure();
@@ -115,7 +116,8 @@ LogicalResult PlanFromSizesOp::verify() {
   if (dynamic && !getRows())
     return emitOpError() << "rows of the plan are dynamic and the operand rows is missing, expected it to be given";
   if (!dynamic && getRows())
-    return emitOpError() << "operand rows is given, expected none (the plan's type says rows = " << plan.getRows() << ")";
+    return emitOpError() << "operand rows is given, expected none (the plan's type says rows = " << plan.getRows()
+                         << ")";
   std::optional<int64_t> constantRows = dynamic ? getConstantIntValue(getRows()) : plan.getRows();
   if (constantRows && *constantRows < 0)
     return emitOpError() << "rows is " << *constantRows << ", expected at least 0";
@@ -135,8 +137,7 @@ LogicalResult PlanFromSizesOp::verify() {
   for (auto [group, value] : llvm::enumerate(sizes.getValues<APInt>())) {
     int64_t size = value.getSExtValue(), end, rounded;
     if (size < 0) {
-      InFlightDiagnostic diag = emitOpError()
-                                << "sizes[" << group << "] is " << size << ", expected at least 0";
+      InFlightDiagnostic diag = emitOpError() << "sizes[" << group << "] is " << size << ", expected at least 0";
       diag.attachNote(getSizes().getLoc()) << "sizes is a constant here";
       return diag;
     }

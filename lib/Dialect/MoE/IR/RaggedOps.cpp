@@ -12,7 +12,8 @@ using namespace mlir::moe::detail;
 static LogicalResult verifySlots(Operation *op, PlanType plan, StringRef what = "the plan") {
   if (plan.getTopk() >= 1)
     return success();
-  return op->emitOpError() << "topk of " << what << " is 0, expected at least 1 (a plan made from sizes knows no slots)";
+  return op->emitOpError() << "topk of " << what
+                           << " is 0, expected at least 1 (a plan made from sizes knows no slots)";
 }
 
 /// `type` is `[T, k]` of the plan.
@@ -42,8 +43,7 @@ LogicalResult GatherOp::verify() {
   if (getThrough()) {
     source = cast<PlanType>(getThrough().getType());
     if (failed(verifySlots(*this, source, "through")) ||
-        failed(verifyDim(*this, "number of tokens of the plan", plan.getTokens(), source.getRows(),
-                         "rows of through")))
+        failed(verifyDim(*this, "number of tokens of the plan", plan.getTokens(), source.getRows(), "rows of through")))
       return failure();
   }
   if (failed(verifyDim(*this, "number of rows of x", x.getDimSize(0), source.getTokens(),
@@ -62,8 +62,8 @@ LogicalResult GroupSumOp::verify() {
   if (failed(verifyRagged(*this, "x", x, getPlan().getType())))
     return failure();
   // C2
-  if (failed(verifyElementType(*this, "result", getResult().getType().getElementType(), x.getElementType(),
-                               "that of x", true)))
+  if (failed(verifyElementType(*this, "result", getResult().getType().getElementType(), x.getElementType(), "that of x",
+                               true)))
     return failure();
   return verifyResultDims(*this);
 }
@@ -105,8 +105,8 @@ LogicalResult CombineOp::verify() {
   if (getWeights() && failed(verifyWeights(*this, getWeights().getType(), plan)))
     return failure();
   // C3
-  if (failed(verifyElementType(*this, "result", getResult().getType().getElementType(), y.getElementType(),
-                               "that of y", true)))
+  if (failed(verifyElementType(*this, "result", getResult().getType().getElementType(), y.getElementType(), "that of y",
+                               true)))
     return failure();
   return verifyResultDims(*this);
 }
@@ -183,11 +183,11 @@ static LogicalResult verifyScales(RaggedMatmulOp op, int64_t lhsContraction, int
                               << " (align of the plan)";
   }
   // C8
-  if (op.getLhsScale() && failed(verifyScale(op, "lhs_scale", op.getLhsScale().getType(), op.getLhs().getType(),
-                                             lhsContraction, groups)))
+  if (op.getLhsScale() &&
+      failed(verifyScale(op, "lhs_scale", op.getLhsScale().getType(), op.getLhs().getType(), lhsContraction, groups)))
     return failure();
-  if (op.getRhsScale() && failed(verifyScale(op, "rhs_scale", op.getRhsScale().getType(), op.getRhs().getType(),
-                                             rhsContraction, groups)))
+  if (op.getRhsScale() &&
+      failed(verifyScale(op, "rhs_scale", op.getRhsScale().getType(), op.getRhs().getType(), rhsContraction, groups)))
     return failure();
   return success();
 }
@@ -210,7 +210,7 @@ LogicalResult RaggedMatmulOp::verify() {
   RankedTensorType lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
   RaggedMode mode = getMode();
   bool kn = getLayout() == WeightLayout::KN;
-  int64_t rhsContraction = kn ? 1 : 2;  // of a weight, of rank 3
+  int64_t rhsContraction = kn ? 1 : 2; // of a weight, of rank 3
   // C1
   if (failed(verifyElementType(*this, "rhs", rhs.getElementType(), lhs.getElementType(), "that of lhs", false)))
     return failure();
@@ -239,8 +239,7 @@ LogicalResult RaggedMatmulOp::verify() {
   if (contraction && !kn)
     return emitOpError() << "layout is nk, expected kn (mode is contraction, rhs is not a weight)";
   if (!contraction && failed(verifyDim(*this, "dimension " + Twine(rhsContraction) + " of rhs",
-                                       rhs.getDimSize(rhsContraction), lhs.getDimSize(rows ? 1 : 2),
-                                       "columns of lhs")))
+                                       rhs.getDimSize(rhsContraction), lhs.getDimSize(rows ? 1 : 2), "columns of lhs")))
     return failure();
   if (contraction &&
       (failed(verifyDim(*this, "number of rows of rhs", rhs.getDimSize(0), lhs.getDimSize(0), "rows of lhs")) ||
@@ -272,19 +271,21 @@ LogicalResult RaggedMatmulOp::verify() {
   if (getBias()) {
     auto bias = getBias().getType();
     if (failed(verifyDim(*this, "dimension 0 of bias", bias.getDimSize(0), rhs.getDimSize(0), "groups of rhs")) ||
-        failed(verifyDim(*this, "dimension 1 of bias", bias.getDimSize(1), rhs.getDimSize(kn ? 2 : 1),
-                         "columns of rhs")))
+        failed(
+            verifyDim(*this, "dimension 1 of bias", bias.getDimSize(1), rhs.getDimSize(kn ? 2 : 1), "columns of rhs")))
       return failure();
   }
   // C6
   if (failed(verifyOnlyInMode(*this, "weights", static_cast<bool>(getWeights()), RaggedMode::Rows)))
     return failure();
-  if (getWeights() &&
-      (failed(verifySlots(*this, plan)) || failed(verifyWeights(*this, getWeights().getType(), plan))))
+  if (getWeights() && (failed(verifySlots(*this, plan)) || failed(verifyWeights(*this, getWeights().getType(), plan))))
     return failure();
   // C8, C9
-  if (failed(verifyScales(*this, contraction ? 0 : rows ? 1 : 2, contraction ? 0 : rhsContraction,
-                          contraction ? result.getDimSize(0) : 0)))
+  if (failed(verifyScales(*this,
+                          contraction ? 0
+                          : rows      ? 1
+                                      : 2,
+                          contraction ? 0 : rhsContraction, contraction ? result.getDimSize(0) : 0)))
     return failure();
   // C10
   return verifyElementType(*this, "result", result.getElementType(), lhs.getElementType(), "that of lhs", true);

@@ -51,14 +51,14 @@ LogicalResult SelectOp::verify() {
   if (failed(verifyCount(*this, "keep_groups", keep, groups, "groups")))
     return failure();
   if (keep * groupSize < static_cast<int64_t>(getK()))
-    return emitOpError() << "k is " << getK() << ", expected at most " << keep * groupSize << " (experts in "
-                         << keep << " kept groups of " << groupSize << ")";
+    return emitOpError() << "k is " << getK() << ", expected at most " << keep * groupSize << " (experts in " << keep
+                         << " kept groups of " << groupSize << ")";
   // C4
   if (failed(verifyCount(*this, "group_top", getGroupTop(), groupSize, "experts in a group")))
     return failure();
   // C5
-  if (getBias() && failed(verifyDim(*this, "length of bias", getBias().getType().getDimSize(0), experts,
-                                    "experts in scores")))
+  if (getBias() &&
+      failed(verifyDim(*this, "length of bias", getBias().getType().getDimSize(0), experts, "experts in scores")))
     return failure();
   // C6
   return verifyResultDims(*this);

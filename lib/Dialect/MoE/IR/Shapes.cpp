@@ -1,10 +1,10 @@
 //===- Shapes.cpp - where the dimensions of results come from -------------===//
 
 #include "Shapes.h"
-#include "moe/Dialect/MoE/IR/Plan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "moe/Dialect/MoE/IR/Plan.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -21,7 +21,9 @@ static DimSource constant(int64_t number, const char *what) { return {Kind::Cons
 static DimSource planRows(Value plan) { return {Kind::PlanRows, plan, 0, "rows of the plan"}; }
 static DimSource planTokens(Value plan) { return {Kind::PlanTokens, plan, 0, "tokens of the plan"}; }
 
-static int64_t typeDim(Value tensor, int64_t number) { return cast<RankedTensorType>(tensor.getType()).getDimSize(number); }
+static int64_t typeDim(Value tensor, int64_t number) {
+  return cast<RankedTensorType>(tensor.getType()).getDimSize(number);
+}
 
 //===----------------------------------------------------------------------===//
 // The rules
@@ -100,8 +102,8 @@ SmallVector<ResultDims, 2> moe::detail::getResultDims(Operation *op) {
       })
       .Case([](CombineOp op) -> Results {
         bool staticPlan = !ShapedType::isDynamic(cast<PlanType>(op.getPlan().getType()).getTokens());
-        DimSource tokens = op.getWeights() && !staticPlan ? dim(op.getWeights(), 0, "rows of weights")
-                                                          : planTokens(op.getPlan());
+        DimSource tokens =
+            op.getWeights() && !staticPlan ? dim(op.getWeights(), 0, "rows of weights") : planTokens(op.getPlan());
         return {{"result", {tokens, dim(op.getY(), 1, "columns of y")}}};
       })
       .Default([](Operation *) { return Results(); });
@@ -167,7 +169,8 @@ LogicalResult moe::detail::reifyResultDims(Operation *op, OpBuilder &builder, Re
   return success();
 }
 
-LogicalResult moe::detail::verifyDim(Operation *op, const Twine &what, int64_t found, int64_t expected, const Twine &why) {
+LogicalResult moe::detail::verifyDim(Operation *op, const Twine &what, int64_t found, int64_t expected,
+                                     const Twine &why) {
   if (found == expected || ShapedType::isDynamic(found) || ShapedType::isDynamic(expected))
     return success();
   return op->emitOpError() << what << " is " << found << ", expected " << expected << " (" << why << ")";
@@ -190,8 +193,9 @@ LogicalResult moe::detail::verifyResultDims(Operation *op) {
 LogicalResult moe::detail::verifyRagged(Operation *op, StringRef what, RankedTensorType type, PlanType plan) {
   auto ragged = dyn_cast_if_present<RaggedAttr>(type.getEncoding());
   if (!ragged)
-    return op->emitOpError() << what << " is " << type << ", expected a ragged encoding with groups = "
-                             << plan.getGroups() << ", align = " << plan.getAlign() << " (those of the plan)";
+    return op->emitOpError() << what << " is " << type
+                             << ", expected a ragged encoding with groups = " << plan.getGroups()
+                             << ", align = " << plan.getAlign() << " (those of the plan)";
   if (failed(verifyDim(op, "groups of " + what, ragged.getGroups(), plan.getGroups(), "groups of the plan")) ||
       failed(verifyDim(op, "align of " + what, ragged.getAlign(), plan.getAlign(), "align of the plan")))
     return failure();

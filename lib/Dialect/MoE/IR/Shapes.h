@@ -10,9 +10,9 @@ namespace mlir::moe::detail {
 struct DimSource {
   enum class Kind { Constant, Dim, HalfDim, PlanRows, PlanTokens };
   Kind kind;
-  Value value;       ///< the tensor or the plan
-  int64_t number;    ///< the constant, or the dimension of the tensor
-  const char *what;  ///< for diagnostics
+  Value value;      ///< the tensor or the plan
+  int64_t number;   ///< the constant, or the dimension of the tensor
+  const char *what; ///< for diagnostics
 
   /// The dimension as far as types say it.
   int64_t staticSize() const;

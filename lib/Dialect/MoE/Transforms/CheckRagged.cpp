@@ -1,12 +1,12 @@
 //===- CheckRagged.cpp - moe-check-ragged ----------------------------------===//
 
-#include "moe/Dialect/MoE/IR/MoE.h"
-#include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "moe/Dialect/MoE/IR/MoE.h"
+#include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -154,8 +154,8 @@ bool Checker::checkSameGroups(Operation *op, Value from, Value to) {
   RaggedAttr a = getRagged(from.getType()), b = getRagged(to.getType());
   if (a.getGroups() == b.getGroups() && a.getAlign() == b.getAlign())
     return true;
-  error(op) << "goes from groups = " << a.getGroups() << ", align = " << a.getAlign() << " to groups = "
-            << b.getGroups() << ", align = " << b.getAlign() << ", expected the same";
+  error(op) << "goes from groups = " << a.getGroups() << ", align = " << a.getAlign()
+            << " to groups = " << b.getGroups() << ", align = " << b.getAlign() << ", expected the same";
   return false;
 }
 

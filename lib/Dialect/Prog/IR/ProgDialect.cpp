@@ -1,7 +1,7 @@
 //===- ProgDialect.cpp - registration of the prog dialect -------------------===//
 
-#include "moe/Dialect/Prog/IR/Prog.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
 
 using namespace mlir;
 using namespace mlir::prog;

@@ -1,7 +1,7 @@
 //===- ProgOps.cpp - operations of the prog dialect -------------------------===//
 
-#include "moe/Dialect/Prog/IR/Prog.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -17,8 +17,8 @@ using namespace mlir::prog;
 bool prog::isBufferElementType(Type type) {
   if (type.isF32() || type.isBF16() || type.isF16())
     return true;
-  return type.isSignlessInteger(1) || type.isSignlessInteger(8) || type.isUnsignedInteger(8) || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(64);
+  return type.isSignlessInteger(1) || type.isSignlessInteger(8) || type.isUnsignedInteger(8) ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64);
 }
 
 MemRefType prog::getCallerBufferType(ArrayRef<int64_t> shape, Type elementType) {
@@ -72,8 +72,8 @@ static LogicalResult verifyRowMajorBuffer(Operation *op, Type type) {
 static LogicalResult verifySizes(Operation *op, MemRefType type, size_t found) {
   size_t expected = type.getNumDynamicDims();
   if (found != expected)
-    return op->emitOpError() << "has " << found << " sizes, expected " << expected << ", one for each dynamic dimension of "
-                             << type;
+    return op->emitOpError() << "has " << found << " sizes, expected " << expected
+                             << ", one for each dynamic dimension of " << type;
   return success();
 }
 
@@ -82,9 +82,8 @@ static LogicalResult verifyWritable(Operation *op, Value buffer, StringRef opera
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!buffer.getDefiningOp<ConstantOp>() && !(argument && isa<ProgramOp>(argument.getOwner()->getParentOp())))
     return success();
-  InFlightDiagnostic diagnostic = op->emitOpError()
-                                  << operand << " is " << (argument ? "an input" : "a constant")
-                                  << ", expected an output or a buffer of the arena";
+  InFlightDiagnostic diagnostic = op->emitOpError() << operand << " is " << (argument ? "an input" : "a constant")
+                                                    << ", expected an output or a buffer of the arena";
   diagnostic.attachNote(buffer.getLoc()) << "defined here";
   return diagnostic;
 }
@@ -113,7 +112,8 @@ void ProgramOp::print(OpAsmPrinter &printer) {
   printer << ' ';
   printer.printSymbolName(getSymName());
   printer << '(';
-  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument input) { printer.printRegionArgument(input); });
+  llvm::interleaveComma(getBody().getArguments(), printer,
+                        [&](BlockArgument input) { printer.printRegionArgument(input); });
   printer << ')';
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName()});
   printer << ' ';
@@ -135,7 +135,7 @@ std::string ProgramOp::getOutputName(unsigned i) {
 }
 
 LogicalResult ProgramOp::verify() {
-  for (BlockArgument input : getBody().getArguments())  // (C4)
+  for (BlockArgument input : getBody().getArguments()) // (C4)
     if (failed(verifyCallerBuffer(*this, input.getType(), "input " + Twine(input.getArgNumber()))))
       return failure();
   return success();
@@ -143,16 +143,17 @@ LogicalResult ProgramOp::verify() {
 
 LogicalResult ProgramOp::verifyRegions() {
   Block &body = getBody().front();
-  for (Operation &op : body) {  // (C1)
+  for (Operation &op : body) { // (C1)
     if (isa_and_present<ProgDialect>(op.getDialect()) && !isa<ProgramOp>(op))
       continue;
     if (!isa<arith::AddIOp, arith::MulIOp, arith::CeilDivSIOp, arith::MaxSIOp, arith::ConstantOp>(op))
-      return op.emitOpError("is not allowed in a prog.program, expected prog ops and arith.addi, muli, ceildivsi, maxsi, constant");
+      return op.emitOpError(
+          "is not allowed in a prog.program, expected prog ops and arith.addi, muli, ceildivsi, maxsi, constant");
     if (!op.getResult(0).getType().isSignlessInteger(64))
       return op.emitOpError() << "in a prog.program has type " << op.getResult(0).getType() << ", expected i64";
   }
 
-  SmallVector<OutputOp> outputs = getOutputs();  // (C2)
+  SmallVector<OutputOp> outputs = getOutputs(); // (C2)
   for (auto [i, output] : llvm::enumerate(outputs))
     if (output.getIndex() != i) {
       InFlightDiagnostic diagnostic = output.emitOpError() << "has number " << output.getIndex() << ", expected " << i;
@@ -160,7 +161,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return diagnostic;
     }
 
-  auto verifyNames = [&](std::optional<ArrayAttr> names, size_t expected, StringRef what) -> LogicalResult {  // (C3)
+  auto verifyNames = [&](std::optional<ArrayAttr> names, size_t expected, StringRef what) -> LogicalResult { // (C3)
     if (!names)
       return success();
     if (names->size() != expected)
@@ -186,11 +187,12 @@ LogicalResult DimOp::verify() {
     return emitOpError("source is not an input of the program");
   int64_t rank = cast<ShapedType>(getSource().getType()).getRank();
   if (getDim() >= static_cast<uint64_t>(rank))
-    return emitOpError() << "dim is " << static_cast<int64_t>(getDim()) << ", expected 0 <= dim < " << rank << ", the rank of source";
+    return emitOpError() << "dim is " << static_cast<int64_t>(getDim()) << ", expected 0 <= dim < " << rank
+                         << ", the rank of source";
   return success();
 }
 
-OpFoldResult DimOp::fold(FoldAdaptor adaptor) {
+OpFoldResult DimOp::fold(FoldAdaptor) {
   auto type = cast<MemRefType>(getSource().getType());
   if (type.isDynamicDim(getDim()))
     return {};
@@ -204,23 +206,23 @@ LogicalResult RequireOp::verify() {
 }
 
 LogicalResult OutputOp::verify() {
-  if (failed(verifyCallerBuffer(*this, getBuffer().getType(), "buffer")))  // (C2)
+  if (failed(verifyCallerBuffer(*this, getBuffer().getType(), "buffer"))) // (C2)
     return failure();
-  return verifySizes(*this, cast<MemRefType>(getBuffer().getType()), getDims().size());  // (C1)
+  return verifySizes(*this, cast<MemRefType>(getBuffer().getType()), getDims().size()); // (C1)
 }
 
 LogicalResult BufferOp::verify() {
-  if (failed(verifyRowMajorBuffer(*this, getBuffer().getType())))  // (C2)
+  if (failed(verifyRowMajorBuffer(*this, getBuffer().getType()))) // (C2)
     return failure();
-  return verifySizes(*this, cast<MemRefType>(getBuffer().getType()), getDims().size());  // (C1)
+  return verifySizes(*this, cast<MemRefType>(getBuffer().getType()), getDims().size()); // (C1)
 }
 
 LogicalResult ConstantOp::verify() {
-  if (failed(verifyRowMajorBuffer(*this, getBuffer().getType())))  // (C2)
+  if (failed(verifyRowMajorBuffer(*this, getBuffer().getType()))) // (C2)
     return failure();
   auto type = cast<MemRefType>(getBuffer().getType());
   ShapedType value = getValue().getShapedType();
-  if (value.getShape() != type.getShape() || value.getElementType() != type.getElementType())  // (C1)
+  if (value.getShape() != type.getShape() || value.getElementType() != type.getElementType()) // (C1)
     return emitOpError() << "value has type " << value << ", expected the shape and element type of " << type;
   return success();
 }
@@ -231,7 +233,7 @@ LogicalResult ConstantOp::verify() {
 
 LogicalResult LaunchOp::verify() {
   bool scalars = false;
-  for (auto [i, operand] : llvm::enumerate(getOperands())) {  // (C2)
+  for (auto [i, operand] : llvm::enumerate(getOperands())) { // (C2)
     if (scalars && isa<MemRefType>(operand.getType()))
       return emitOpError() << "operand " << i << " is a buffer after a scalar, expected buffers first";
     scalars |= operand.getType().isInteger();
@@ -244,7 +246,8 @@ static bool isAccepted(MemRefType found, MemRefType expected) {
   SmallVector<int64_t> foundStrides, expectedStrides;
   int64_t foundOffset, expectedOffset;
   if (found.getElementType() != expected.getElementType() || found.getRank() != expected.getRank() ||
-      found.getMemorySpace() != expected.getMemorySpace() || failed(found.getStridesAndOffset(foundStrides, foundOffset)) ||
+      found.getMemorySpace() != expected.getMemorySpace() ||
+      failed(found.getStridesAndOffset(foundStrides, foundOffset)) ||
       failed(expected.getStridesAndOffset(expectedStrides, expectedOffset)))
     return false;
   auto accepts = [](int64_t expected, int64_t found) { return ShapedType::isDynamic(expected) || expected == found; };
@@ -254,7 +257,7 @@ static bool isAccepted(MemRefType found, MemRefType expected) {
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   auto callee = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
-  if (!callee)  // (C1)
+  if (!callee) // (C1)
     return emitOpError() << "kernel " << getKernelAttr() << " is not a function";
   // Before convert-to-prog a launch stands in a function, whose memrefs are not yet told apart.
   bool inProgram = isa<ProgramOp>((*this)->getParentOp());
@@ -266,11 +269,11 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
     bool scalar = operand.getType().isInteger(64) && expected[i].isIndex();
     auto buffer = dyn_cast<MemRefType>(operand.getType()), parameter = dyn_cast<MemRefType>(expected[i]);
     if (operand.getType() != expected[i] && !scalar && !(buffer && parameter && isAccepted(buffer, parameter)))
-      return emitOpError() << "operand " << i << " has type " << operand.getType() << ", expected " << expected[i] << " for kernel "
-                           << getKernelAttr();
+      return emitOpError() << "operand " << i << " has type " << operand.getType() << ", expected " << expected[i]
+                           << " for kernel " << getKernelAttr();
     if (!inProgram || !isa<MemRefType>(operand.getType()) || getAccess(callee, i) == Access::Read)
       continue;
-    if (failed(verifyWritable(*this, operand, "operand " + std::to_string(i) + ", which the kernel writes,")))  // (C3)
+    if (failed(verifyWritable(*this, operand, "operand " + std::to_string(i) + ", which the kernel writes,"))) // (C3)
       return failure();
   }
   return success();

@@ -1,8 +1,8 @@
 //===- PlanArena.cpp - prog-plan-arena --------------------------------------===//
 //
-// The bytes of a buffer are a coefficient times a monomial in the program's sizes, such as 512 * T. Buffers with the same
-// monomial can be compared whatever its value, so they are planned together like buffers of static size, in units of
-// the monomial: sorted by size, each is put into the smallest gap that is free while it lives. The regions of the
+// The bytes of a buffer are a coefficient times a monomial in the program's sizes, such as 512 * T. Buffers with the
+// same monomial can be compared whatever its value, so they are planned together like buffers of static size, in units
+// of the monomial: sorted by size, each is put into the smallest gap that is free while it lives. The regions of the
 // monomials lie one after the other.
 //
 //===----------------------------------------------------------------------===//
@@ -30,17 +30,18 @@ namespace {
 
 struct Buffer {
   BufferOp op;
-  unsigned first, last;      ///< the steps between which it lives
-  int64_t size, offset = 0;  ///< in units of its region
+  unsigned first, last;     ///< the steps between which it lives
+  int64_t size, offset = 0; ///< in units of its region
 };
 
 /// Buffers that are planned together.
 struct Region {
-  SmallVector<Value> factors;  ///< the monomial, as sizes in a fixed order
-  /// Whether the unit is the monomial rounded up to the alignment, for the sizes that are not multiples of it themselves.
+  SmallVector<Value> factors; ///< the monomial, as sizes in a fixed order
+  /// Whether the unit is the monomial rounded up to the alignment, for the sizes that are not multiples of it
+  /// themselves.
   bool rounded;
   SmallVector<Buffer> buffers;
-  int64_t size = 0;  ///< in units
+  int64_t size = 0; ///< in units
 };
 
 struct PlanArena : prog::impl::ProgPlanArenaPassBase<PlanArena> {
@@ -140,7 +141,7 @@ LogicalResult PlanArena::collect() {
 LogicalResult PlanArena::place(Region &region) {
   SmallVector<Buffer *> order = llvm::to_vector(llvm::make_pointer_range(region.buffers));
   llvm::stable_sort(order, [](Buffer *a, Buffer *b) { return a->size > b->size; });
-  SmallVector<Buffer *> placed;  // by offset
+  SmallVector<Buffer *> placed; // by offset
   for (Buffer *buffer : order) {
     int64_t end = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
     for (Buffer *other : placed) {
@@ -157,7 +158,8 @@ LogicalResult PlanArena::place(Region &region) {
     if (llvm::AddOverflow(buffer->offset, buffer->size, end))
       return buffer->op.emitOpError("does not fit an arena of 2^63 bytes");
     region.size = std::max(region.size, end);
-    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->offset < b->offset; }), buffer);
+    placed.insert(llvm::upper_bound(placed, buffer, [](Buffer *a, Buffer *b) { return a->offset < b->offset; }),
+                  buffer);
   }
   return success();
 }
@@ -166,7 +168,8 @@ void PlanArena::emit(OpBuilder &builder) {
   Block &body = getOperation().getBody().front();
   auto terminator = cast<ReturnOp>(body.getTerminator());
   Location loc = getOperation().getLoc();
-  auto step = llvm::find_if(body, [](Operation &op) { return op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(64); });
+  auto step = llvm::find_if(
+      body, [](Operation &op) { return op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(64); });
   builder.setInsertionPoint(&body, step);
   llvm::SmallDenseMap<int64_t, Value> constants;
   auto constant = [&](int64_t value) {
@@ -179,9 +182,9 @@ void PlanArena::emit(OpBuilder &builder) {
     return b == 1 ? a : arith::MulIOp::create(builder, loc, a, constant(b)).getResult();
   };
 
-  Value base;  // where the region begins; null for 0
+  Value base; // where the region begins; null for 0
   for (Region &region : regions) {
-    Value unit;  // null for 1
+    Value unit; // null for 1
     for (Value factor : region.factors)
       unit = unit ? arith::MulIOp::create(builder, loc, unit, factor) : factor;
     if (region.rounded)

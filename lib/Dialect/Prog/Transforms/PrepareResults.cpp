@@ -48,15 +48,16 @@ struct PrepareResults : prog::impl::ProgPrepareResultsPassBase<PrepareResults> {
     for (OpOperand &operand : terminator->getOpOperands()) {
       auto type = dyn_cast<MemRefType>(operand.get().getType());
       if (!type)
-        return terminator.emitError("result ") << operand.getOperandNumber() << " is " << operand.get().getType()
-                                               << ", expected a ranked memref";
+        return terminator.emitError("result ")
+               << operand.getOperandNumber() << " is " << operand.get().getType() << ", expected a ranked memref";
       Value root = skipCasts(operand.get());
       auto alloc = root.getDefiningOp<memref::AllocOp>();
       bool own = alloc && alloc->getBlock() == terminator->getBlock() && alloc.getType().getLayout().isIdentity() &&
                  !isReshaped(root) && returned.insert(root).second;
       operand.set(own ? castToCallerBuffer(alloc) : copyToCallerBuffer(terminator, root));
     }
-    function.setFunctionType(FunctionType::get(&getContext(), function.getArgumentTypes(), terminator.getOperandTypes()));
+    function.setFunctionType(
+        FunctionType::get(&getContext(), function.getArgumentTypes(), terminator.getOperandTypes()));
     return success();
   }
 
@@ -70,7 +71,7 @@ struct PrepareResults : prog::impl::ProgPrepareResultsPassBase<PrepareResults> {
     auto cast = memref::CastOp::create(builder, alloc.getLoc(), type, alloc);
     alloc.getResult().replaceAllUsesExcept(cast, cast);
     for (Operation *user : cast->getUsers())
-      if (auto rows = dyn_cast<tile::RowsOp>(user))  // its body sees the inputs with their types
+      if (auto rows = dyn_cast<tile::RowsOp>(user)) // its body sees the inputs with their types
         for (auto [argument, input] : llvm::zip(rows.getInArguments(), rows.getIns()))
           BlockArgument(argument).setType(input.getType());
     return cast;
@@ -84,7 +85,8 @@ struct PrepareResults : prog::impl::ProgPrepareResultsPassBase<PrepareResults> {
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (type.isDynamicDim(d))
         sizes.push_back(memref::DimOp::create(builder, terminator.getLoc(), value, d));
-    auto alloc = memref::AllocOp::create(builder, terminator.getLoc(), MemRefType::get(type.getShape(), type.getElementType()), sizes);
+    auto alloc = memref::AllocOp::create(builder, terminator.getLoc(),
+                                         MemRefType::get(type.getShape(), type.getElementType()), sizes);
     memref::CopyOp::create(builder, terminator.getLoc(), value, alloc);
     return castToCallerBuffer(alloc);
   }

@@ -44,8 +44,12 @@ static LogicalResult verifyWidth(EmitError emitError, int64_t width) {
     return success();
   return emitError() << "width is " << width << ", expected 32 or 64";
 }
-LogicalResult SizeAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) { return verifyWidth(emitError, width); }
-LogicalResult StrideAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) { return verifyWidth(emitError, width); }
+LogicalResult SizeAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) {
+  return verifyWidth(emitError, width);
+}
+LogicalResult StrideAttr::verify(EmitError emitError, int64_t, int64_t, int64_t width) {
+  return verifyWidth(emitError, width);
+}
 LogicalResult ScalarAttr::verify(EmitError emitError, int64_t, int64_t width) { return verifyWidth(emitError, width); }
 
 LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t, Type element, ArrayRef<TermAttr> dims,
@@ -83,7 +87,8 @@ LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t c
   if (shared < 0 || shared > kMaxSharedBytes)
     return emitError() << "shared is " << shared << " bytes, expected 0 to " << kMaxSharedBytes;
   if ((perSm > 0) == (blocks > 0) || perSm < 0 || blocks < 0)
-    return emitError() << "per_sm is " << perSm << " and blocks is " << blocks << ", expected one of them to be positive";
+    return emitError() << "per_sm is " << perSm << " and blocks is " << blocks
+                       << ", expected one of them to be positive";
   return success();
 }
 

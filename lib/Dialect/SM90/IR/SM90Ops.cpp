@@ -81,7 +81,8 @@ LogicalResult SpecializeOp::verify() {
   int64_t budgets[] = {static_cast<int64_t>(getProducerRegisters()), static_cast<int64_t>(getConsumerRegisters())};
   for (auto [name, budget] : llvm::zip(ArrayRef<StringRef>{"producer", "consumers"}, budgets)) // (C1)
     if (budget < 24 || budget > 256 || budget % 8 != 0)
-      return emitOpError() << "budget of " << name << " is " << budget << " registers, expected a multiple of 8 from 24 to 256";
+      return emitOpError() << "budget of " << name << " is " << budget
+                           << " registers, expected a multiple of 8 from 24 to 256";
   if (failed(verifyInKernelBlock(*this))) // (C2)
     return failure();
   int64_t threads = cast<KernelOp>((*this)->getParentOp()).getLaunch().getThreads();
@@ -160,7 +161,8 @@ static LogicalResult verifyAccumulators(Operation *op, OperandRange accs, TypeRa
     return op->emitOpError("has no accumulators, expected at least 1");
   for (Type type : accs.getTypes())
     if (type != accs.front().getType())
-      return op->emitOpError() << "has accumulators " << accs.front().getType() << " and " << type << ", expected one type";
+      return op->emitOpError() << "has accumulators " << accs.front().getType() << " and " << type
+                               << ", expected one type";
   if (TypeRange(accs.getTypes()) != results)
     return op->emitOpError() << "has " << accs.size() << " accumulators and " << results.size()
                              << " results, expected the same types";
@@ -206,8 +208,8 @@ LogicalResult ForTilesOp::verifyRegions() { // (C2)
                          << " (i1), then the values of init";
   if (TypeRange(getBody().front().getTerminator()->getOperandTypes()) != TypeRange(getInits().getTypes()))
     return getBody().front().getTerminator()->emitOpError()
-           << "yields " << getBody().front().getTerminator()->getNumOperands() << " values, expected " << getInits().size()
-           << " of the types of init";
+           << "yields " << getBody().front().getTerminator()->getNumOperands() << " values, expected "
+           << getInits().size() << " of the types of init";
   return success();
 }
 
@@ -223,6 +225,7 @@ LogicalResult EpilogueOp::verify() {
   size_t extras = getExtras().size(); // (C3)
   if (getExtraPitches().size() != extras || getExtraTypes().size() != extras || getExtraKinds().size() != extras)
     return emitOpError() << "has " << extras << " extras, " << getExtraPitches().size() << " pitches, "
-                         << getExtraTypes().size() << " types and " << getExtraKinds().size() << " kinds of them, expected equal numbers";
+                         << getExtraTypes().size() << " types and " << getExtraKinds().size()
+                         << " kinds of them, expected equal numbers";
   return success();
 }
