@@ -6,7 +6,6 @@ program leaves unwritten or writes out of range is seen. As a program: harness.p
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
 import random
@@ -19,6 +18,10 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from moe_mlir import _runtime as _api
+from moe_mlir._runtime import Buffer, Runtime, Session
+
 BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
 GUARD = 256
 bf16 = np.dtype(ml_dtypes.bfloat16)
@@ -27,87 +30,7 @@ DTYPES = [f32, bf16, f16, i32, i64, np.dtype("i1"), np.dtype("u1"), np.dtype("?"
 NAMES = {f32: "f32", bf16: "bf16", f16: "f16", i32: "i32", i64: "i64"}
 
 
-class MoeError(Exception):
-    """A moe_status that is not success."""
-
-
-class _Buffer(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("size_bytes", ctypes.c_size_t),
-        ("dtype", ctypes.c_int),
-        ("rank", ctypes.c_int32),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-    ]
-
-
-class _Fault(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int), *((n, ctypes.c_int64) for n in ("count", "row", "value", "limit"))]
-
-
-class _Argument(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("dtype", ctypes.c_int),
-        ("rank", ctypes.c_int32),
-        ("dims", ctypes.c_int64 * 8),
-        ("alias", ctypes.c_int32),
-    ]
-
-
-class _Entry(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("num_inputs", ctypes.c_uint32),
-        ("num_outputs", ctypes.c_uint32),
-        ("flags", ctypes.c_uint32),
-    ]
-
-
-class _Options(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("num_threads", ctypes.c_uint32)]
-
-
-_lib = ctypes.CDLL(str(BUILD / "lib" / "libmoert.so"))
-for _function in ("moe_status_message", "moe_fault_name"):
-    getattr(_lib, _function).restype = ctypes.c_char_p
-for _function in (
-    "moe_program_load",
-    "moe_program_entry",
-    "moe_program_find",
-    "moe_program_output",
-    "moe_output_shape",
-    "moe_workspace_query",
-    "moe_session_create",
-    "moe_enqueue",
-    "moe_session_poll",
-):
-    getattr(_lib, _function).restype = ctypes.c_void_p
-
-
-def _check(status: int | None) -> None:
-    if status:
-        message = _lib.moe_status_message(ctypes.c_void_p(status)).decode()
-        _lib.moe_status_free(ctypes.c_void_p(status))
-        raise MoeError(message)
-
-
-def _buffer(array: np.ndarray) -> _Buffer:
-    """Describes an array, whatever its strides; the array must outlive the buffer."""
-    low, high = np.lib.array_utils.byte_bounds(array)
-    size = high - low if array.size else 0
-    rank = array.ndim
-    longs = ctypes.c_int64 * max(rank, 1)
-    return _Buffer(
-        array.ctypes.data if array.size else None,
-        size,
-        DTYPES.index(array.dtype),
-        rank,
-        longs(*array.shape),
-        longs(*array.strides),
-    )
+_library = Runtime(BUILD / "lib" / "libmoert.so")
 
 
 class _Guarded:
@@ -129,16 +52,13 @@ class Program:
 
     def __init__(self, blob: bytes):
         self.blob = blob
-        self.handle = ctypes.c_void_p()
-        _check(_lib.moe_program_load(blob, ctypes.c_size_t(len(blob)), ctypes.byref(self.handle)))
-        self.sessions: dict[int, ctypes.c_void_p] = {}
+        self.program = _api.Program(blob, _library)
+        self.sessions: dict[int, Session] = {}
         self.faults: dict[str, tuple[int, int, int, int]] = {}
 
-    def _session(self, threads: int) -> ctypes.c_void_p:
+    def _session(self, threads: int) -> Session:
         if threads not in self.sessions:
-            session, options = ctypes.c_void_p(), _Options(ctypes.sizeof(_Options), threads)
-            _check(_lib.moe_session_create(self.handle, 0, ctypes.byref(options), ctypes.byref(session)))
-            self.sessions[threads] = session
+            self.sessions[threads] = Session(self.program, threads=threads)
         return self.sessions[threads]
 
     def run(
@@ -150,37 +70,20 @@ class Program:
     ) -> list[np.ndarray]:
         """Runs an entry (the only one by default) on NumPy arrays and returns its outputs. `outputs` are the caller's own
         arrays, of any strides. Afterwards `faults` has (count, row, value, limit) for each kind that was recorded."""
-        number = ctypes.c_uint32(0)
-        if entry:
-            _check(_lib.moe_program_find(self.handle, entry.encode(), ctypes.byref(number)))
-        info = _Entry(ctypes.sizeof(_Entry))
-        _check(_lib.moe_program_entry(self.handle, number, ctypes.byref(info)))
-        ins = (_Buffer * max(len(inputs), 1))(*map(_buffer, inputs))
-        count = ctypes.c_size_t(len(inputs))
-
+        chosen = self.program.entry(entry)
+        ins = [Buffer.of(array) for array in inputs]
         guards, arrays = [], list(outputs or [])
-        for i in range(0 if outputs is not None else info.num_outputs):
-            argument, shape = _Argument(), (ctypes.c_int64 * 8)()
-            _check(_lib.moe_program_output(self.handle, number, ctypes.c_uint32(i), ctypes.byref(argument)))
-            _check(_lib.moe_output_shape(self.handle, number, ins, count, ctypes.c_uint32(i), shape))
-            dims, dtype = list(shape[: argument.rank]), DTYPES[argument.dtype]
-            guards.append(_Guarded(int(np.prod(dims, dtype=np.int64)) * dtype.itemsize))
-            arrays.append(guards[-1].data.view(dtype).reshape(dims))
-        outs = (_Buffer * max(len(arrays), 1))(*map(_buffer, arrays))
-
-        size, align = ctypes.c_size_t(), ctypes.c_size_t()
-        _check(_lib.moe_workspace_query(self.handle, number, ins, count, ctypes.byref(size), ctypes.byref(align)))
-        workspace = _Guarded(size.value)
-        pointer = ctypes.c_void_p(workspace.data.ctypes.data)
+        if outputs is None:
+            for shape, argument in zip(self.program.output_shapes(chosen, ins), chosen.outputs, strict=True):
+                dtype = DTYPES[argument.dtype]
+                guards.append(_Guarded(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize))
+                arrays.append(guards[-1].data.view(dtype).reshape(shape))
+        size, _ = self.program.workspace(chosen, ins)
+        workspace = _Guarded(size)
+        pointer = workspace.data.ctypes.data
         session = self._session(threads)
-        _check(
-            _lib.moe_enqueue(session, number, ins, count, outs, ctypes.c_size_t(len(arrays)), pointer, size, None, None)
-        )
-        found, n = (_Fault * 8)(), ctypes.c_size_t(8)
-        _check(_lib.moe_session_poll(session, pointer, found, ctypes.byref(n)))
-        self.faults = {
-            _lib.moe_fault_name(f.kind).decode(): (f.count, f.row, f.value, f.limit) for f in found[: n.value]
-        }
+        session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size)
+        self.faults = {f.kind: (f.count, f.row, f.value, f.limit) for f in session.poll(pointer)}
         for i, guard in enumerate(guards):
             guard.check(f"output {i}")
         workspace.check("the workspace")
