@@ -26,7 +26,7 @@ TiledShape::TiledShape(const Param &param, const Buffer &buffer, const int64_t *
   // Modulo 2^64, as the hardware computes addresses.
   auto value = [&](const Term &term) {
     uint64_t read = term.of == Term::None ? 0 : term.of == Term::Size ? uint64_t(sizes[term.dim]) : strideOf(term.dim);
-    return uint64_t(term.constant) + (term.sign < 0 ? 0 - read : read);
+    return uint64_t(term.constant) + uint64_t(term.factor) * read;
   };
   for (uint32_t d = 0; d < param.rank; ++d)
     dims[d] = std::max<uint64_t>(value(param.dims[d]), 1);

@@ -24,9 +24,7 @@ static moe_status *decodeTerms(const char *kernel, size_t i, const char *what,
     std::memcpy(&raw, from->Data() + t * sizeof(fb::Term), sizeof(fb::Term));
     if (raw.of() < fb::Extent::None || raw.of() > fb::Extent::Stride)
       return BAD_PARAM("%s %zu is of unknown kind %d", what, t, int(raw.of()));
-    if (raw.sign() != 1 && raw.sign() != -1)
-      return BAD_PARAM("%s %zu has sign %d, but must have 1 or -1", what, t, raw.sign());
-    to[t] = {raw.constant(), Term::Of(raw.of()), raw.sign(), raw.dim()};
+    to[t] = {raw.constant(), raw.factor(), Term::Of(raw.of()), raw.dim()};
   }
   return nullptr;
 }

@@ -79,12 +79,11 @@ struct Entry {
   size_t arenaOffset;
 };
 
-/// A size or stride of a tensor map: constant + sign * (size of a dimension or its stride in bytes).
+/// A size or stride of a tensor map: constant + factor * (size of a dimension or its stride in bytes).
 struct Term {
   enum Of : int8_t { None, Size, Stride };
-  int64_t constant;
+  int64_t constant, factor;
   Of of;
-  int8_t sign;
   uint16_t dim;
 };
 

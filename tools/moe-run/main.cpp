@@ -1,16 +1,14 @@
-//===- main.cpp - moe-run: runs a .moe on the CPU -----------------------------------===//
+//===- main.cpp - moe-run: runs a .moe on the CPU or a GPU -----------------------------------===//
 #include "Arrays.h"
 #include "Check.h"
 #include "Convert.h"
+#include "Device.h"
 #include "moert/moert.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <set>
@@ -23,24 +21,25 @@ struct Options {
   std::string program, entry, output, expected;
   std::vector<std::string> inputs;
   Tolerance tolerance;
-  bool bench = false;
+  bool bench = false, graph = false;
+  int32_t device = 0;
   uint32_t warmup = 3, repeat = 20, threads = 0;
 };
 
-/// Memory aligned as a vector unit likes it, filled with 0xFF: NaN, and -1 for integers, so that what a program
-/// leaves unwritten is seen.
+/// Memory of a device.
 class Memory {
 public:
-  explicit Memory(size_t bytes)
-      : data(std::aligned_alloc(64, std::max<size_t>(64, (bytes + 63) / 64 * 64)), std::free) {
-    if (!data)
-      throw Error("cannot allocate " + std::to_string(bytes) + " bytes");
-    std::memset(data.get(), 0xff, bytes);
+  Memory(Device &device, size_t bytes) : device(device), data(device.allocate(bytes)) {}
+  Memory(Memory &&other) noexcept : device(other.device), data(other.data) { other.data = nullptr; }
+  ~Memory() {
+    if (data)
+      device.free(data);
   }
-  uint8_t *get() const { return static_cast<uint8_t *>(data.get()); }
+  void *get() const { return data; }
 
 private:
-  std::unique_ptr<void, void (*)(void *)> data;
+  Device &device;
+  void *data;
 };
 
 /// An input or output of the entry with its memory.
@@ -53,14 +52,6 @@ struct Tensor {
 
   moe_buffer buffer() const { return {memory.get(), bytes, info.dtype, int32_t(shape.size()), shape.data(), nullptr}; }
 };
-
-void check(moe_status *status) {
-  if (!status)
-    return;
-  std::string message = std::string(moe_code_name(moe_status_code(status))) + ": " + moe_status_message(status);
-  moe_status_free(status);
-  throw Error(message);
-}
 
 size_t bytesOf(const std::vector<int64_t> &shape, moe_dtype dtype) {
   size_t bytes = moe_dtype_size(dtype);
@@ -128,20 +119,16 @@ uint32_t chooseEntry(const moe_program *program, const std::string &name) {
   throw Error("the program has " + std::to_string(n) + " entries; choose one with --entry:" + names);
 }
 
-void bench(const Options &options, const std::function<void()> &run) {
-  std::vector<double> times;
-  for (uint32_t i = 0; i < options.warmup; ++i)
-    run();
-  for (uint32_t i = 0; i < options.repeat; ++i) {
-    auto begin = std::chrono::steady_clock::now();
-    run();
-    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-  }
+void bench(const Options &options, Device &device, const std::function<void()> &run, bool isCuda) {
+  std::vector<double> times = device.time(run, options.warmup, options.repeat);
   std::sort(times.begin(), times.end());
   size_t n = times.size();
-  std::string threads = options.threads ? std::to_string(options.threads) + " threads" : "a thread for each core";
-  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs with %s\n", (times[(n - 1) / 2] + times[n / 2]) / 2,
-              times.front(), times.back(), n, threads.c_str());
+  std::string how = isCuda            ? options.graph ? "on device " + std::to_string(options.device) + " by a graph"
+                                                      : "on device " + std::to_string(options.device)
+                    : options.threads ? "with " + std::to_string(options.threads) + " threads"
+                                      : "with a thread for each core";
+  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs %s\n", (times[(n - 1) / 2] + times[n / 2]) / 2,
+              times.front(), times.back(), n, how.c_str());
 }
 
 /// False if a check failed.
@@ -150,6 +137,8 @@ bool runProgram(const Options &options) {
   check(moe_program_load_file(options.program.c_str(), &rawProgram));
   std::unique_ptr<moe_program, void (*)(moe_program *)> program(rawProgram, moe_program_release);
   uint32_t entry = chooseEntry(program.get(), options.entry);
+  std::string target = moe_program_target(program.get());
+  std::unique_ptr<Device> device = openDevice(target, options.device);
   moe_entry_info info{};
   info.struct_size = sizeof(info);
   check(moe_program_entry(program.get(), entry, &info));
@@ -169,9 +158,9 @@ bool runProgram(const Options &options) {
     named.erase(name);
     named.erase(number);
     std::vector<uint8_t> bytes = toProgram("input " + std::to_string(i) + " '" + name + "'", *array, argument.dtype);
-    Tensor &tensor = inputs.emplace_back(Tensor{argument, name, array->shape, bytes.size(), Memory(bytes.size())});
-    if (!bytes.empty())
-      std::memcpy(tensor.memory.get(), bytes.data(), bytes.size());
+    Tensor &tensor =
+        inputs.emplace_back(Tensor{argument, name, array->shape, bytes.size(), Memory(*device, bytes.size())});
+    device->upload(tensor.memory.get(), bytes.data(), bytes.size());
   }
   if (!named.empty())
     throw Error("--input names '" + *named.begin() + "', but entry '" + info.name + "' has no such input");
@@ -185,24 +174,28 @@ bool runProgram(const Options &options) {
     check(moe_output_shape(program.get(), entry, inputBuffers.data(), inputBuffers.size(), i, shape.data()));
     shape.resize(size_t(argument.rank));
     size_t bytes = bytesOf(shape, argument.dtype);
-    outputs.push_back(Tensor{argument, name, shape, bytes, Memory(bytes)});
+    outputs.push_back(Tensor{argument, name, shape, bytes, Memory(*device, bytes)});
   }
   for (const Tensor &tensor : outputs)
     outputBuffers.push_back(tensor.buffer());
 
   size_t workspaceBytes = 0, align = 0;
   check(moe_workspace_query(program.get(), entry, inputBuffers.data(), inputBuffers.size(), &workspaceBytes, &align));
-  Memory workspace(workspaceBytes);
+  Memory workspace(*device, workspaceBytes);
   moe_options sessionOptions{sizeof(sessionOptions), options.threads};
   moe_session *rawSession = nullptr;
-  check(moe_session_create(program.get(), 0, &sessionOptions, &rawSession));
+  check(moe_session_create(program.get(), options.device, &sessionOptions, &rawSession));
   std::unique_ptr<moe_session, void (*)(moe_session *)> session(rawSession, moe_session_release);
 
-  auto run = [&] {
+  std::function<void()> run = [&] {
     check(moe_enqueue(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
-                      outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, nullptr));
+                      outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, device->stream()));
   };
-  run();
+  std::function<void()> start = run;
+  if (options.graph)
+    start = device->capture(run);
+  start();
+  device->synchronize();
   moe_fault faults[MOE_NUM_FAULT_KINDS];
   size_t numFaults = MOE_NUM_FAULT_KINDS;
   check(moe_session_poll(session.get(), workspace.get(), faults, &numFaults));
@@ -212,8 +205,11 @@ bool runProgram(const Options &options) {
                 (long long)faults[i].limit);
 
   std::vector<std::pair<std::string, Array>> results;
-  for (const Tensor &tensor : outputs)
-    results.emplace_back(tensor.name, fromProgram(tensor.memory.get(), tensor.shape, tensor.info.dtype));
+  for (const Tensor &tensor : outputs) {
+    std::vector<uint8_t> bytes(tensor.bytes);
+    device->download(bytes.data(), tensor.memory.get(), bytes.size());
+    results.emplace_back(tensor.name, fromProgram(bytes.data(), tensor.shape, tensor.info.dtype));
+  }
   if (!options.output.empty())
     writeNpz(options.output, results);
 
@@ -231,7 +227,7 @@ bool runProgram(const Options &options) {
     }
   }
   if (options.bench)
-    bench(options, run);
+    bench(options, *device, start, target == "cuda");
   return good;
 }
 
@@ -239,7 +235,7 @@ bool runProgram(const Options &options) {
 
 int main(int argc, char **argv) {
   Options options;
-  CLI::App app("Runs an entry of a .moe program on the CPU.");
+  CLI::App app("Runs an entry of a .moe program on the CPU or a GPU, as it was compiled for.");
   app.set_version_flag("--version", std::string("moe-run ") + moe_version());
   app.add_option("program", options.program, "the .moe file")->required();
   app.add_option("--entry", options.entry, "the entry to run, if there are several");
@@ -271,7 +267,9 @@ int main(int argc, char **argv) {
       ->needs(benchFlag)
       ->check(CLI::Range(1u, 1000000u))
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "worker threads; 0 is one for each core")->capture_default_str();
+  app.add_option("--threads", options.threads, "cpu: worker threads; 0 is one for each core")->capture_default_str();
+  app.add_option("--device", options.device, "cuda: number of the GPU")->capture_default_str();
+  app.add_flag("--graph", options.graph, "cuda: captures the run in a CUDA graph, and replays it");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -40,8 +40,7 @@ static std::vector<fb::Term> toTerms(ArrayRef<sm90::TermAttr> terms) {
     fb::Extent of = term.getOf() == sm90::Extent::None   ? fb::Extent::None
                     : term.getOf() == sm90::Extent::Size ? fb::Extent::Size
                                                          : fb::Extent::Stride;
-    result.emplace_back(term.getConstant(), of, static_cast<int8_t>(term.getSign()),
-                        static_cast<uint16_t>(term.getDim()));
+    result.emplace_back(term.getConstant(), term.getSign(), of, static_cast<uint16_t>(term.getDim()));
   }
   return result;
 }
@@ -87,7 +86,9 @@ static void print(llvm::raw_ostream &os, uint32_t arg, const flatbuffers::Vector
     std::memcpy(&term, terms->Data() + i * sizeof(fb::Term), sizeof(fb::Term));
     os << (i ? ", " : "");
     if (term.constant() || term.of() == fb::Extent::None)
-      os << term.constant() << (term.of() == fb::Extent::None ? "" : term.sign() < 0 ? " - " : " + ");
+      os << term.constant() << (term.of() == fb::Extent::None ? "" : " + ");
+    if (term.of() != fb::Extent::None && term.factor() != 1)
+      os << term.factor() << " * ";
     if (term.of() != fb::Extent::None)
       os << (term.of() == fb::Extent::Size ? "size" : "stride") << "(" << arg << ", " << term.dim() << ")";
   }
