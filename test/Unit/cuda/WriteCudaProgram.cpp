@@ -5,12 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/SM90/IR/SM90.h"
 #include "moe/Target/CUDA/CUDA.h"
@@ -32,6 +34,10 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
   auto kernels = module->lookupSymbol<ModuleOp>("kernels");
+  PassManager pm(&context);
+  pm.addPass(createConvertNVVMToLLVMPass()); // what is written as inline PTX
+  if (failed(pm.run(kernels)))
+    return 1;
   FailureOr<CUDACode> code = compileToCubin(kernels, {}, {});
   FailureOr<std::vector<CUDAKernelInfo>> infos = getCUDAKernels(kernels);
   if (failed(code) || failed(infos))

@@ -6,8 +6,8 @@
 // add: out = x + y * s, and bad elements (x < 0) are faults; blocks take elements off the counter.
 // box: rows of 64 bf16 through a tensor map; copied: the same without one, for pitches that a map cannot have; tells who ran in `who`.
 module @kernels {
-  func.func private @add(memref<?x?xf32, #rows>, memref<?x?xf32, #rows>, memref<?x?xf32, #rows> {prog.access = "write"}, i64)
-  func.func private @box(memref<?x64xbf16, #rows>, memref<?x64xbf16, #rows> {prog.access = "write"}, memref<1xi32> {prog.access = "write"})
+  func.func private @add(memref<?x?xf32, #rows> {prog.access = "read"}, memref<?x?xf32, #rows> {prog.access = "read"}, memref<?x?xf32, #rows> {prog.access = "write"}, i64)
+  func.func private @box(memref<?x64xbf16, #rows> {prog.access = "read"}, memref<?x64xbf16, #rows> {prog.access = "write"}, memref<1xi32> {prog.access = "write"})
   gpu.module @kernels {
     llvm.mlir.global external @smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
