@@ -101,7 +101,7 @@ struct Param {
   uint8_t width; ///< bits
   uint8_t rank;  ///< of a tensor map
   uint32_t arg, dim;
-  uint32_t offset; ///< in the block of all parameters, in bytes
+  uint32_t offset; ///< in the block where the host makes all parameters, in bytes
   moe_dtype element;
   Term dims[kMaxMapRank], strides[kMaxMapRank];
   uint32_t box[kMaxMapRank];
