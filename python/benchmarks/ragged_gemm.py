@@ -394,11 +394,11 @@ def run(a: argparse.Namespace) -> int:
                 row.update(m=shape.m, k=shape.k, n=shape.n, e=shape.e, **measure(work, flops, a))
                 if direction == "fwd" and label.removesuffix(".fwd") in a.jax:
                     try:
-                        work = jax_product(data)
+                        dot = jax_product(data)
                         times = []
                         for _ in range(3):
                             start = time.perf_counter()
-                            work()
+                            dot()
                             times.append(time.perf_counter() - start)
                         row["burst"]["jax.kn"] = [flops / t / 1e12 for t in times]
                     except Exception as error:
@@ -451,6 +451,13 @@ def line_of(row: dict) -> str:
     return f"{label:28} {' '.join(parts)}"
 
 
+def terabytes(row: dict, regime: str) -> float | None:
+    """TB/s of the product that is added to an f32 buffer: that read and written, both inputs read once."""
+    rate = median(row, regime, "ours.acc")
+    moved = 8.0 * row["e"] * row["k"] * row["n"] + 2.0 * row["m"] * (row["k"] + row["n"])
+    return rate and moved * rate / (2.0 * row["m"] * row["k"] * row["n"])
+
+
 def mean(values: list[float | None]) -> float | None:
     found = [v for v in values if v]
     return math.exp(sum(map(math.log, found)) / len(found)) if found else None
@@ -479,6 +486,8 @@ def table(results: dict) -> str:
         for r in rows:
             cells = [f"{number(median(r, 'burst', c))} / {number(median(r, 'sustained', c))}" for c in columns]
             cells += [f"{number(ratio(r, 'burst', x), 2)} / {number(ratio(r, 'sustained', x), 2)}" for x in of]
+            if direction == "wgrad":
+                cells.append(f"{number(terabytes(r, 'burst'), 2)} / {number(terabytes(r, 'sustained'), 2)}")
             lines.append(f"| {r['name']} | {r['kind']} | " + " | ".join(cells) + " |")
         lines.append("")
         for x in of:

@@ -85,6 +85,8 @@ class Device:
         if data.nbytes:
             pointer, size = ctypes.c_void_p(data.ctypes.data), ctypes.c_size_t(data.nbytes)
             self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), pointer, size)
+            # From pageable memory the call returns before the last bytes have arrived, and our stream waits for no other.
+            self.call("cuCtxSynchronize")
 
     def read(self, address: int, size: int) -> np.ndarray:
         data = np.empty(size, np.uint8)
