@@ -478,11 +478,9 @@ def table(results: dict) -> str:
         for r in rows:
             columns += [n for n in r["burst"] if n not in columns]
         of = layouts(rows[0])
+        heads = [*columns, *(f"{x} to best peer" for x in of), *(["acc TB/s"] if direction == "wgrad" else [])]
         lines += [f"### {direction}, TFLOP/s, burst / sustained", ""]
-        lines += [
-            "| shape | sizes | " + " | ".join(columns) + " | " + " | ".join(f"{x} to best peer" for x in of) + " |"
-        ]
-        lines += ["|" + "---|" * (2 + len(columns) + len(of))]
+        lines += ["| shape | sizes | " + " | ".join(heads) + " |", "|" + "---|" * (2 + len(heads))]
         for r in rows:
             cells = [f"{number(median(r, 'burst', c))} / {number(median(r, 'sustained', c))}" for c in columns]
             cells += [f"{number(ratio(r, 'burst', x), 2)} / {number(ratio(r, 'sustained', x), 2)}" for x in of]

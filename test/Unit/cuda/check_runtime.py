@@ -54,7 +54,12 @@ def check_sum(graph: bool) -> None:
         x = random.standard_normal((m, n), np.float32)
         y = random.standard_normal((m, n), np.float32)
         out = Placed(device, "f32", (m, n), pitch=po)
-        faults = run("sum", [Placed(device, "f32", (m, n), x, pitch=px), Placed(device, "f32", (m, n), y, pitch=py)], [out], graph)
+        faults = run(
+            "sum",
+            [Placed(device, "f32", (m, n), x, pitch=px), Placed(device, "f32", (m, n), y, pitch=py)],
+            [out],
+            graph,
+        )
         np.testing.assert_allclose(out.read(), x.astype(np.float64) + 3.0 * y, rtol=1e-6, atol=1e-6)
         negative = int((x < 0).sum())
         assert [(f.kind, f.count) for f in faults] == ([("BAD_SIZES", negative)] if negative else []), faults
@@ -63,7 +68,15 @@ def check_sum(graph: bool) -> None:
 
 def check_boxes() -> None:
     # Rows, padding and shift in elements, and who runs: 1 the tensor maps, 2 the fallback.
-    for m, px, po, shift, who in [(100, 0, 0, 0, 1), (16, 8, 16, 0, 1), (33, 0, 0, 8, 1), (17, 4, 0, 0, 2), (17, 0, 1, 0, 2), (5, 0, 0, 1, 2), (0, 0, 0, 0, 1)]:
+    for m, px, po, shift, who in [
+        (100, 0, 0, 0, 1),
+        (16, 8, 16, 0, 1),
+        (33, 0, 0, 8, 1),
+        (17, 4, 0, 0, 2),
+        (17, 0, 1, 0, 2),
+        (5, 0, 0, 1, 2),
+        (0, 0, 0, 0, 1),
+    ]:
         x = random.standard_normal((m, 64), np.float32).astype(ml_dtypes.bfloat16)
         out, ran = Placed(device, "bf16", (m, 64), pitch=po), Placed(device, "i32", (1,))
         run("boxes", [Placed(device, "bf16", (m, 64), x, pitch=px, shift=shift)], [out, ran])
