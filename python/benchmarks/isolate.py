@@ -53,6 +53,7 @@ def run_isolated(command: list[str], names: list[str], limit: float) -> Iterator
     """One result for each name, in order. `limit` is in seconds for one item; the start of a worker counts to its first."""
     left = list(names)
     while left:
+        count = len(left)
         with tempfile.TemporaryFile("w+") as errors:
             worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
             lines: queue.Queue[str | None] = queue.Queue()
@@ -87,12 +88,8 @@ def run_isolated(command: list[str], names: list[str], limit: float) -> Iterator
                     begin = time.perf_counter()
                     yield Result(event["end"], event["ok"], event["seconds"], event["message"])
             code = worker.wait()
-            if code in (0, 3) and not late:
-                if left and code == 0:
-                    yield from (Result(name, False, 0.0, "the worker left it out") for name in left)
-                    return
-                continue
-            if left:
+            # A worker that ended an item and then gave up on its process has said what there is to say.
+            if left and (late or code != 3 or len(left) == count):
                 errors.seek(0)
                 tail = "\n".join(errors.read().splitlines()[-6:])
                 why = f"took more than {limit:g} s" if late else f"the process ended with code {code}"

@@ -4,13 +4,15 @@ import sys
 import textwrap
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "python" / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "benchmarks"))
+import isolate
 from isolate import run_isolated
+
+BENCHMARKS = str(Path(isolate.__file__).parent)
 
 WORKER = textwrap.dedent(f"""
     import os, sys, time
-    sys.path.insert(0, {str(BENCHMARKS)!r})
+    sys.path.insert(0, {BENCHMARKS!r})
     from isolate import Broken, serve
 
     def run(name):
@@ -52,8 +54,10 @@ def case_a_crash_and_a_hang_cost_one_item_each() -> None:
 
 
 def case_a_worker_that_cannot_start_fails_every_item() -> None:
-    found = list(run_isolated([sys.executable, "-c", "raise SystemExit('no library')"], ["a", "b"], 5))
-    assert [(r.name, r.ok, "no library" in r.message) for r in found] == [("a", False, True), ("b", False, True)], found
+    for code in (0, 1, 3):
+        command = [sys.executable, "-c", f"import sys; print('no library', file=sys.stderr); sys.exit({code})"]
+        found = [(r.name, r.ok, "no library" in r.message) for r in run_isolated(command, ["a", "b"], 5)]
+        assert found == [("a", False, True), ("b", False, True)], (code, found)
 
 
 def case_nothing_to_do() -> None:
