@@ -93,7 +93,7 @@ int main(int argc, char **argv) {
       return fail("cannot make directory '" + dumpDir + "': " + error.message());
 
   DialectRegistry registry;
-  registerMoEDialects(registry);
+  registerCompilerDialects(registry);
   MLIRContext context(registry);
   // StableHLO comes in generic form; what the import leaves of it is refused by name.
   context.allowUnregisteredDialects();

@@ -22,10 +22,15 @@ using namespace mlir::moe;
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const CPULevel &level, Location loc) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
+    // Those of the levels alone: a static moe-compile has no others in it.
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
   });
   std::string message;
   llvm::Triple triple(level.triple);

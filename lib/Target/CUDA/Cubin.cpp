@@ -31,10 +31,10 @@ static constexpr int64_t kLeastPtxVersion = 86;
 static const llvm::Target *lookupTarget(Location loc) {
   static std::once_flag once;
   std::call_once(once, [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
   std::string message;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(llvm::Triple(kTriple), message);
