@@ -28,7 +28,7 @@ step() {
     return 0
   fi
   printf 'FAILED after %d s; the end of %s:\n' $((SECONDS - begin)) "build/logs/$name.log"
-  tail -n 60 "$logs/$name.log" | sed 's/^/  | /'
+  tail -n 150 "$logs/$name.log" | sed 's/^/  | /'
   note=
   return 1
 }

@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "moe/Pipelines/Pipelines.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_MOEPREPAREINPUTPASS
@@ -12,6 +13,25 @@ namespace mlir::moe {
 using namespace mlir;
 
 namespace {
+
+/// Bytes beyond which sizes and strides in bytes could wrap; more than any machine addresses.
+constexpr int64_t kMaxBytes = int64_t(1) << 56;
+
+/// Whether the static sizes of a tensor stay below kMaxBytes.
+static bool isAddressable(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank())
+    return true;
+  int64_t bytes = 8; // of the widest element
+  bool fits = true;
+  for (int64_t size : shaped.getShape()) {
+    if (size == 0)
+      return true;
+    if (!ShapedType::isDynamic(size))
+      fits &= !llvm::MulOverflow(bytes, size, bytes) && bytes < kMaxBytes;
+  }
+  return fits;
+}
 
 struct PrepareInput : moe::impl::MoEPrepareInputPassBase<PrepareInput> {
   void runOnOperation() override {
@@ -25,13 +45,22 @@ struct PrepareInput : moe::impl::MoEPrepareInputPassBase<PrepareInput> {
       return signalPassFailure();
     }
     SymbolTable symbols(getOperation());
-    bool known = true;
+    bool good = true;
     while (!work.empty())
       work.pop_back_val()->walk([&](Operation *op) {
         if (!op->isRegistered()) {
           op->emitError("cannot be compiled: '") << op->getName() << "' is an op of an unknown dialect";
-          known = false;
+          good = false;
         }
+        SmallVector<Type> types(op->getResultTypes());
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            llvm::append_range(types, block.getArgumentTypes());
+        for (Type type : types)
+          if (!isAddressable(type)) {
+            op->emitError("cannot be compiled: ") << type << " may take more than 2^56 bytes";
+            good = false;
+          }
         // Not only calls: any attribute may name a function.
         op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
           Operation *callee = symbols.lookup(symbol.getRootReference());
@@ -39,7 +68,7 @@ struct PrepareInput : moe::impl::MoEPrepareInputPassBase<PrepareInput> {
             work.push_back(callee);
         });
       });
-    if (!known)
+    if (!good)
       return signalPassFailure();
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (!reached.contains(function))

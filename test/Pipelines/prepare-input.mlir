@@ -44,3 +44,19 @@ func.func private @callee(%x: tensor<4xf32>) -> tensor<4xf32> {
 module {
   func.func private @declared(tensor<4xf32>)
 }
+
+// -----
+
+// expected-error @below {{cannot be compiled: 'tensor<4611686018427387904xf32>' may take more than 2^56 bytes}}
+func.func @large(%x: tensor<4611686018427387904xf32>, %n: index) {
+  // expected-error @below {{cannot be compiled: 'tensor<?x72057594037927936xi8>' may take more than 2^56 bytes}}
+  %y = tensor.empty(%n) : tensor<?x72057594037927936xi8>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @empty
+func.func @empty(%x: tensor<4611686018427387904x0xf32>) {
+  return
+}

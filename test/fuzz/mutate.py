@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TEST = Path(__file__).resolve().parent.parent
+MEMORY = 8 << 30  # bytes of address space for one run
 MLIR_OPT = "/usr/lib/llvm-22/bin/mlir-opt"
 TOKEN = re.compile(r"[%#@!^]?[\w.$?]+|\"[^\"\n]*\"|->|[^\s\w]|\s+")
 NUMBERS = """
@@ -121,7 +122,11 @@ def run(command: list[str], timeout: float) -> tuple[str, str, bool]:
     whether it took the input."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True
+            ["prlimit", f"--as={MEMORY}", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
         )
         try:
             code = process.wait(timeout)

@@ -10,7 +10,7 @@ def MoEPrepareInputPass : Pass<"moe-prepare-input", "::mlir::ModuleOp"> {
   let description = [{
     Runs after the imports. Ops of unknown dialects in a function that a public one reaches are errors, which say where they are.
     Private functions that no public one reaches, such as the decomposition of an imported composite, are erased. Without a public function with a
-    body there is nothing to compile, which is an error, too.
+    body there is nothing to compile, which is an error, too. So is a tensor that would take more than 2^56 bytes: sizes in bytes must not wrap.
   }];
 }
 

@@ -6,9 +6,40 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
+
+/// Integer division by 0 and of the least number by -1 is undefined, but traps on x86: data must not end the process.
+/// Divides by 1 there.
+static void guardDivision(Operation *op) {
+  Type type = op->getResult(0).getType();
+  unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
+  Value dividend = op->getOperand(0), divisor = op->getOperand(1);
+  APInt constant;
+  if (matchPattern(divisor, m_ConstantInt(&constant)) && !constant.isZero() && !constant.isAllOnes())
+    return;
+  ImplicitLocOpBuilder b(op->getLoc(), op);
+  auto number = [&](const APInt &value) -> Value {
+    TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), value);
+    if (auto vector = dyn_cast<VectorType>(type))
+      attr = DenseElementsAttr::get(vector, Attribute(attr));
+    return arith::ConstantOp::create(b, attr);
+  };
+  auto is = [&](Value value, const APInt &other) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, number(other));
+  };
+  Value traps = is(divisor, APInt::getZero(width));
+  if (isSigned)
+    traps = arith::OrIOp::create(
+        b, traps,
+        arith::AndIOp::create(b, is(divisor, APInt::getAllOnes(width)), is(dividend, APInt::getSignedMinValue(width))));
+  op->setOperand(1, arith::SelectOp::create(b, traps, number(APInt(width, 1)), divisor));
+}
 
 namespace {
 
@@ -53,7 +84,16 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+
+    SmallVector<Operation *> divisions;
+    getOperation()->walk([&](Operation *op) {
+      // Those on index are ours, and never by 0.
+      if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op) &&
+          !getElementTypeOrSelf(op->getResult(0).getType()).isIndex())
+        divisions.push_back(op);
+    });
+    llvm::for_each(divisions, guardDivision);
   }
 };
 

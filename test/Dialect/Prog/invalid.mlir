@@ -264,3 +264,13 @@ prog.program @copy(%x: memref<4xf32>) {
   prog.copy %x, %x : memref<4xf32>, memref<4xf32>
   prog.return
 }
+
+// -----
+
+// An attribute that is misspelt.
+prog.program @fill(%x: memref<4xf32>) {
+  %y = prog.output 0 () : memref<4xf32>
+  // expected-error @below {{'prog.copy' op has the unknown attribute 'async', expected none}}
+  prog.copy %x, %y {async} : memref<4xf32>, memref<4xf32>
+  prog.return
+}

@@ -559,3 +559,18 @@ func.func @rows_c4_extract_of_poison(%i0: memref<?x8xf32>, %y0: memref<?x8xf32>)
   }
   return
 }
+
+// -----
+
+// misspelt attribute
+func.func @unknown_attribute(%i0: memref<?x8xf32>, %y0: memref<?xi32>) {
+  tile.rows ins(%i0 : memref<?x8xf32>) outs(%y0 : memref<?xi32>) {
+  ^bb0(%r: index, %x0: memref<?x8xf32>):
+    %v = tile.load %x0[%r] : memref<?x8xf32> -> vector<8xf32>
+    // expected-error @+1 {{'tile.select' op has the unknown attribute 'group', expected group_top, groups, keep_groups, nan}}
+    %k = tile.select %v {group = 2 : i64} : vector<8xf32> -> vector<1xi32>
+    %s = vector.extract %k[0] : i32 from vector<1xi32>
+    tile.yield %s : i32
+  }
+  return
+}

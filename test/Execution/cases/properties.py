@@ -1,5 +1,7 @@
 """Random programs against the plain reference. The seed is printed; MOE_SEED repeats it."""
 
+from pathlib import Path
+
 import numpy as np
 import reference
 import texts
@@ -22,6 +24,19 @@ def poisoned(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.d
     x = generator.standard_normal(shape).astype(dtype)
     x[int(sizes.sum()) :] = np.nan
     return x
+
+
+def padded(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """The same elements in memory whose rows are farther apart and off any alignment; 0xFF (NaN) lies between them."""
+    if x.ndim == 0:
+        return x
+    widths = [int(generator.integers(0, 4)) for _ in x.shape]
+    shape = [n + w for n, w in zip(x.shape, widths, strict=True)]
+    start, size = int(generator.integers(0, 16)) * x.itemsize, int(np.prod(shape)) * x.itemsize
+    whole = np.full(start + size, 0xFF, np.uint8)[start:].view(x.dtype).reshape(shape)
+    view = whole[tuple(slice(0, n) for n in x.shape)]
+    view[...] = x
+    return view
 
 
 def dimension(generator: np.random.Generator) -> int:
@@ -73,6 +88,9 @@ def ragged_products(dtype: np.dtype) -> None:
         close(once, expected, tolerance, what)
         (again,) = program.run(*inputs, entry=name, threads=3)
         assert once.tobytes() == again.tobytes(), f"{what}: bits depend on the number of threads"
+        output = padded(np.zeros_like(once), generator)
+        program.run(*(padded(x, generator) for x in inputs), entry=name, outputs=[output])
+        assert once.tobytes() == output.tobytes(), f"{what}: bits depend on the strides"
 
 
 def property_ragged_products_f32() -> None:
@@ -236,3 +254,21 @@ def property_layers_f32() -> None:
 
 def property_layers_bf16() -> None:
     layers(bf16)
+
+
+def property_layers_f16() -> None:
+    layers(f16)
+
+
+def property_layers_without_fusion_f32() -> None:
+    layers(f32, "--disable-fusion=epilogue,gather,weights")
+
+
+def property_layers_without_fusion_bf16() -> None:
+    layers(bf16, "--disable-fusion=epilogue,gather,weights")
+
+
+def property_layers_of_the_lower_level_of_cpu() -> None:
+    if "avx2" in Path("/proc/cpuinfo").read_text():
+        layers(f32, "--cpu=x86-64-v3")
+        layers(bf16, "--cpu=x86-64-v3")

@@ -3,7 +3,7 @@
 import ml_dtypes
 import numpy as np
 import texts
-from harness import bf16, close, compile, equal, f32, i32, i64, refused
+from harness import MoeError, bf16, close, compile, equal, f32, i32, i64, refused
 
 NAN = np.nan
 
@@ -124,6 +124,33 @@ def case_28_sizes_of_the_wrong_length_are_refused() -> None:
     text = texts.forward(8, 16, 8, 3, bf16).replace("tensor<3xi32>", "tensor<4xi32>")
     message = refused(text)
     assert "3" in message and "4" in message, message
+
+
+def case_28_buffers_that_do_not_fit_are_refused() -> None:
+    program = compile(texts.forward(8, 16, 8, 3, bf16))
+    x, w, sizes = ones(8, 16), per_expert([1, 2, 3], 16, 8), np.array([2, 2, 4], i32)
+    wrong = {
+        "four sizes": ([x, w, np.array([2, 2, 4, 0], i32)], ("4", "3")),
+        "i64 sizes": ([x, w, sizes.astype(i64)], ("i64", "i32")),
+        "nine rows": ([ones(9, 16), w, sizes], ("9", "8")),
+        "f32 rows": ([x.astype(f32), w, sizes], ("f32", "bf16")),
+        "rank 2 weights": ([x, w[0], sizes], ("2", "3")),
+        "two inputs": ([x, w], ("2", "3")),
+    }
+    for what, (inputs, words) in wrong.items():
+        try:
+            program.run(*inputs)
+        except MoeError as error:
+            assert all(word in str(error) for word in words), f"{what}: {error}"
+        else:
+            raise AssertionError(f"{what} were accepted")
+    y = np.full((8, 7), 3, bf16)
+    try:
+        program.run(x, w, sizes, outputs=[y])
+    except MoeError:
+        equal(y, np.full((8, 7), 3))
+    else:
+        raise AssertionError("an output of 7 columns was accepted")
 
 
 def case_28_sizes_may_be_i64() -> None:

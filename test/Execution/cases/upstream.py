@@ -89,6 +89,24 @@ def case_conversions() -> None:
     equal(unary("arith.sitofp", n, bf16), n.astype(f32).astype(bf16))
 
 
+def case_integer_division_never_ends_the_process() -> None:
+    """By 0 and of the least number by -1 no result is promised, but it would trap; all others are as in NumPy."""
+    a = np.array([[7, -7, 7, -(2**31), 2**31 - 1, 0, -9, 5]], i32)
+    b = np.array([[2, 2, 0, -1, -1, 0, -4, -2]], i32)
+    good = (b != 0) & ((a != -(2**31)) | (b != -1))
+    quotient = a.astype("i8") / np.where(b == 0, 1, b)
+    for op, expected in (
+        ("divsi", np.trunc(quotient)),
+        ("floordivsi", np.floor(quotient)),
+        ("ceildivsi", np.ceil(quotient)),
+        ("remsi", a - np.trunc(quotient) * b),
+    ):
+        equal(binary(f"arith.{op}", a, b)[good], expected[good], op)
+    for op, function in (("divui", np.floor_divide), ("remui", np.remainder)):
+        expected = function(a.astype("u4"), np.where(b == 0, 1, b).astype("u4")).astype(i32)
+        equal(binary(f"arith.{op}", a, b)[b != 0], expected[b != 0], op)
+
+
 def case_compare_and_select() -> None:
     x = np.array([[1, -2, np.nan, 0], [5, -6, 7, -8]], f32)
     kind = tensor(x.shape, f32)

@@ -4,8 +4,8 @@ import re
 import sys
 from pathlib import Path
 
-DIRECTIVE = re.compile(r"^\s*(?://|#|;)\s*([A-Z][A-Z0-9_-]*?)(-(?:LABEL|NEXT|SAME|NOT|DAG|EMPTY|COUNT-\d+))?:")
-RUN = re.compile(r"^\s*(?://|#|;)\s*RUN:(.*)$")
+DIRECTIVE = re.compile(r"^\s*(?:(?://|#|;)\s*)?([A-Z][A-Z0-9_-]*?)(-(?:LABEL|NEXT|SAME|NOT|DAG|EMPTY|COUNT-\d+))?:")
+RUN = re.compile(r"^\s*(?:(?://|#|;)\s*)?RUN:(.*)$")
 EXPECTED = re.compile(r"^\s*//\s*expected-(?:error|warning|remark|note)")
 NOT_CHECKS = {"RUN", "REQUIRES", "UNSUPPORTED", "XFAIL", "NOTE", "DEFINE", "REDEFINE", "END"}
 
@@ -45,6 +45,7 @@ def main() -> int:
         "an unread prefix is not found"
     )
     assert problems("// RUN: moe-opt %s\n// expected-error @below {{x}}\n"), "an unread diagnostic is not found"
+    assert problems("RUN: moe-opt %s\nCHECK: x\n"), "an unread CHECK outside a comment is not found"
     assert not problems("// RUN: moe-opt %s \\\n// RUN:   | FileCheck %s\n// CHECK-NEXT: x\n"), "a read CHECK is found"
 
     root = Path(sys.argv[1])

@@ -15,6 +15,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "moe/Dialect/KnownAttributes.h"
+
 #include "moe/Dialect/MoE/IR/MoEDialect.h.inc"
 #include "moe/Dialect/MoE/IR/MoEEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

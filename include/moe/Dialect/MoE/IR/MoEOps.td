@@ -5,11 +5,12 @@
 
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "moe/Dialect/KnownAttributes.td"
 include "moe/Dialect/MoE/IR/MoEAttrs.td"
 
 // All ops are Pure: faults (BAD_SIZES, NAN_ROUTER, ...) are a report on the side, and an op whose results
 // are unused may be dropped together with its report.
-class MoE_Op<string opMnemonic, list<Trait> traits = []> : Op<MoE_Dialect, opMnemonic, traits # [Pure]> {
+class MoE_Op<string opMnemonic, list<Trait> traits = []> : Op<MoE_Dialect, opMnemonic, traits # [Pure, KnownAttributes]> {
   let hasVerifier = 1;
 }
 

@@ -15,6 +15,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "moe/Dialect/KnownAttributes.h"
+
 #include "moe/Dialect/Prog/IR/ProgDialect.h.inc"
 
 namespace mlir::prog {

@@ -5,9 +5,10 @@
 
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "moe/Dialect/KnownAttributes.td"
 include "moe/Dialect/Prog/IR/ProgDialect.td"
 
-class Prog_Op<string opMnemonic, list<Trait> traits = []> : Op<Prog_Dialect, opMnemonic, traits>;
+class Prog_Op<string opMnemonic, list<Trait> traits = []> : Op<Prog_Dialect, opMnemonic, traits # [KnownAttributes]>;
 
 def Prog_ProgramOp : Prog_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]> {
   let summary = "one entry of a .moe file";

@@ -14,6 +14,8 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "moe/Dialect/KnownAttributes.h"
+
 #include "moe/Dialect/Tile/IR/TileDialect.h.inc"
 #include "moe/Dialect/Tile/IR/TileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

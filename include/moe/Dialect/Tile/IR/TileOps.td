@@ -6,9 +6,10 @@
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "moe/Dialect/KnownAttributes.td"
 include "moe/Dialect/Tile/IR/TileAttrs.td"
 
-class Tile_Op<string opMnemonic, list<Trait> traits = []> : Op<Tile_Dialect, opMnemonic, traits>;
+class Tile_Op<string opMnemonic, list<Trait> traits = []> : Op<Tile_Dialect, opMnemonic, traits # [KnownAttributes]>;
 
 /// A kernel: tensors in, tensors out; or memrefs in, memrefs written, no results.
 class Tile_KernelOp<string opMnemonic, list<Trait> traits = []>
