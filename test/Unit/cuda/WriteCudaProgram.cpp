@@ -42,6 +42,10 @@ int main(int argc, char **argv) {
   FailureOr<std::vector<CUDAKernelInfo>> infos = getCUDAKernels(kernels);
   if (failed(code) || failed(infos))
     return 1;
+  for (CUDAKernelInfo &info : *infos)
+    for (const CUDAKernelUse &use : code->kernels)
+      if (use.name == info.name)
+        info.registers = use.registers, info.stack = use.stack;
   FailureOr<SmallVector<char, 0>> file = translateToProgram(*module, code->cubin, {"cuda", "sm_90a"}, *infos);
   if (failed(file))
     return 1;
