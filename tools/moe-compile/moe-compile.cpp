@@ -10,6 +10,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "moe/InitAll.h"
+#include "moe/Target/Program/Program.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -65,14 +66,6 @@ static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why som
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "moe-compile: error: " << message << "\n";
   return 1;
-}
-
-/// Writes all or nothing: into a temporary file beside the output, which then takes its name.
-static llvm::Error writeOutput(StringRef path, ArrayRef<char> bytes) {
-  return llvm::writeToOutput(path, [&](llvm::raw_ostream &os) {
-    os.write(bytes.data(), bytes.size());
-    return llvm::Error::success();
-  });
 }
 
 int main(int argc, char **argv) {
@@ -141,7 +134,7 @@ int main(int argc, char **argv) {
   FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
   if (failed(output))
     return 1;
-  if (llvm::Error error = writeOutput(path, *output))
+  if (llvm::Error error = writeFile(path, *output))
     return fail("cannot write '" + path + "': " + llvm::toString(std::move(error)));
   return 0;
 }

@@ -8,7 +8,6 @@
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Target/Program/Program.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -140,10 +139,7 @@ int main(int argc, char **argv) {
     return 1;
 
   if (!objectPath.empty())
-    if (llvm::Error error = llvm::writeToOutput(objectPath, [&](llvm::raw_ostream &os) {
-          os.write(program->object.data(), program->object.size());
-          return llvm::Error::success();
-        }))
+    if (llvm::Error error = writeFile(objectPath, program->object))
       return fail("cannot write '" + objectPath + "': " + llvm::toString(std::move(error)));
   if (onlyProgram) {
     program->module.get()->print(llvm::outs());

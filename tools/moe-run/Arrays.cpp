@@ -5,6 +5,7 @@
 #include <zip.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <regex>
@@ -154,6 +155,10 @@ std::map<std::string, Array> moe_run::readNpz(const std::string &path) {
 }
 
 void moe_run::writeNpz(const std::string &path, const std::vector<std::pair<std::string, Array>> &arrays) {
+  // libzip writes a temporary file that takes the name, which must not be that of a device or a pipe.
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw Error("cannot write '" + path + "': it is there and no regular file");
   std::vector<std::string> contents; // libzip reads them when the archive is closed
   for (const auto &[name, array] : arrays) {
     std::ostringstream stream;

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -276,7 +277,10 @@ int main(int argc, char **argv) {
     return app.exit(error) ? 1 : 0;
   }
   try {
-    return runProgram(options) ? 0 : 1;
+    bool good = runProgram(options);
+    if (std::fflush(stdout) || std::ferror(stdout))
+      throw Error(std::string("cannot write to standard output: ") + std::strerror(errno));
+    return good ? 0 : 1;
   } catch (const std::exception &error) {
     std::fflush(stdout);
     std::fprintf(stderr, "moe-run: error: %s\n", error.what());

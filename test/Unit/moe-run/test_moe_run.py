@@ -167,6 +167,14 @@ class MoeRun(unittest.TestCase):
         self.bad("--inptu", *add, self.save("in.npz", a=a, b=b), "--inptu", "x")
         self.bad("'b.npy' of", *add, self.save("in.npz", a=a, b=b.astype(">f4")))
         self.bad("cannot write", *add, self.save("in.npz", a=a, b=b), "--output", "/absent/out.npz")
+        os.mkfifo(self.path("pipe"))
+        self.bad("no regular file", *add, self.save("in.npz", a=a, b=b), "--output", self.path("pipe"))
+        with open("/dev/full", "w") as full:
+            tail = ("--check", self.save("sums.npz", sum=a + b, doubled=a + b + a))
+            command = [MOE_RUN, PROGRAM, *add, self.path("in.npz"), *tail]
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot write to standard output: No space left", done.stderr)
         self.bad("not a .moe file", *add, self.save("in.npz", a=a, b=b), program=__file__)
 
     def test_damaged_files(self):

@@ -8,6 +8,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 
 #include <string>
 #include <vector>
@@ -62,6 +63,10 @@ struct ReadProgram {
 /// outlive the result. On failure an error was emitted at `name`. The context must have loaded the dialects prog, arith
 /// and func.
 FailureOr<ReadProgram> readProgram(ArrayRef<char> bytes, StringRef name, MLIRContext *context);
+
+/// Writes a file all or nothing: a temporary file beside it takes its name. "-" is standard output. What is there and no
+/// regular file is refused, as the name would be taken from a device or a pipe.
+llvm::Error writeFile(StringRef path, ArrayRef<char> bytes);
 
 } // namespace mlir::moe
 
