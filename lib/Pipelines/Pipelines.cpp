@@ -70,6 +70,9 @@ void moe::buildKernelsPipeline(OpPassManager &pm, const CPULevel &level) {
 }
 
 void moe::buildCUDAKernelsPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertTileToSM90Pass());
+  addCleanup(pm);
+  pm.addPass(createConvertSM90ToNVVMPass());
   addCleanup(pm);
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVVMToLLVMPass());

@@ -145,4 +145,23 @@ def ConvertKernelsToLLVMPass : Pass<"convert-kernels-to-llvm", "::mlir::ModuleOp
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertTileToSM90Pass : Pass<"convert-tile-to-sm90", "::mlir::ModuleOp"> {
+  let summary = "lowers kernels to the sm90 dialect";
+  let description = [{
+    Runs on module @kernels, in which every kernel is a function of one tile op on memrefs: beside each other in a `gpu.module` @kernels inside, they become `sm90.kernel` ops
+    with the same names. A product without `schedule` gets the one that `tile-schedule` would choose.
+  }];
+  let dependentDialects = ["::mlir::sm90::SM90Dialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def ConvertSM90ToNVVMPass : Pass<"convert-sm90-to-nvvm"> {
+  let summary = "lowers sm90 kernels to nvvm, llvm, scf and arith";
+  let description = [{
+    A kernel becomes an `llvm.func` whose attributes `sm90.params`, `sm90.launch` (with the bytes of shared memory) and `sm90.fallback` say how to launch it.
+    Upstream passes lower what is left: `convert-scf-to-cf`, `convert-nvvm-to-llvm`, `convert-arith-to-llvm`, `convert-cf-to-llvm`.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
 #endif

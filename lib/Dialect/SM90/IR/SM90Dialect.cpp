@@ -34,8 +34,8 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 LogicalResult TermAttr::verify(EmitError emitError, int64_t, Extent, int64_t dim, int64_t sign) {
   if (dim < 0)
     return emitError() << "dim is " << dim << ", expected 0 or more";
-  if (sign != 1 && sign != -1)
-    return emitError() << "sign is " << sign << ", expected 1 or -1";
+  if (sign == 0)
+    return emitError() << "sign is 0, expected another number";
   return success();
 }
 
@@ -89,6 +89,27 @@ LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t c
   if ((perSm > 0) == (blocks > 0) || perSm < 0 || blocks < 0)
     return emitError() << "per_sm is " << perSm << " and blocks is " << blocks
                        << ", expected one of them to be positive";
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, int64_t n, int64_t stages,
+                                   int64_t cluster, int64_t raster, int64_t buffers, int64_t, int64_t) {
+  bool pingpong = roles == Roles::Pingpong;
+  if (m != 128 && !(pingpong && m == 64)) // (C1)
+    return emitError() << "m is " << m << ", expected " << (pingpong ? "64 or 128" : "128") << " for roles "
+                       << stringifyRoles(roles);
+  if (n < 64 || n > 256 || n % 64 != 0)
+    return emitError() << "n is " << n << ", expected 64, 128, 192 or 256";
+  if (int64_t registers = m * n / (pingpong ? 128 : 256); registers > 128)
+    return emitError() << "tile takes " << registers << " accumulator registers a thread, expected at most 128";
+  if (cluster != 1 && cluster != 2)
+    return emitError() << "cluster is " << cluster << ", expected 1 or 2";
+  if (raster < 1 || buffers < 1)
+    return emitError() << "raster is " << raster << " and buffers is " << buffers << ", expected at least 1";
+  int64_t bytes = 8 * 2048 * buffers + stages * ((m + n) * 128 + 16); // (C2)
+  if (stages < 2 || bytes > kMaxSharedBytes)
+    return emitError() << stages << " stages and " << buffers << " buffers take " << bytes
+                       << " bytes of shared memory, expected at least 2 stages and at most " << kMaxSharedBytes;
   return success();
 }
 

@@ -23,6 +23,9 @@ constexpr int64_t kRegisters = 65536;
 /// What rings and staging buffers begin at a multiple of: the pattern of the 128-byte swizzle repeats after 1024 bytes.
 constexpr int64_t kSharedAlignment = 1024;
 
+/// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
+constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
+
 /// After `convert-sm90-to-nvvm` a kernel is an llvm.func with these attributes: an array of parameter attributes, a
 /// LaunchAttr, and a FlatSymbolRefAttr if there is a fallback.
 constexpr llvm::StringLiteral kParamsName = "sm90.params", kLaunchName = "sm90.launch", kFallbackName = "sm90.fallback";

@@ -27,7 +27,7 @@ def SM90_ExtentAttr : EnumAttr<SM90_Dialect, SM90_Extent, "extent">;
 def SM90_TermAttr : SM90_Attr<"Term", "term"> {
   let summary = "a size or stride of a tensor map: constant + sign * (size or stride of the argument)";
   let description = [{
-    64-bit. `of` is `none`, `size` (of dimension `dim`) or `stride` (of dimension `dim`, in bytes); `sign` is 1 or -1.
+    64-bit. `of` is `none`, `size` (of dimension `dim`) or `stride` (of dimension `dim`, in bytes); `sign` is 1, -1, or a factor.
 
     Example: `#sm90.term<constant = 4096>`, `#sm90.term<of = size, dim = 0>`, `#sm90.term<constant = 34359738368, of = stride, dim = 0, sign = -1>`.
   }];
@@ -103,6 +103,41 @@ def SM90_LaunchAttr : SM90_Attr<"Launch", "launch"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+def SM90_Roles : SM90_Enum<"Roles", "how two consumer warpgroups share the work", [
+  I32EnumCase<"Cooperative", 0, "cooperative">,  // each takes half the rows of a tile
+  I32EnumCase<"Pingpong", 1, "pingpong">         // each takes a whole tile; one multiplies while the other stores
+]>;
+def SM90_RolesAttr : EnumAttr<SM90_Dialect, SM90_Roles, "roles">;
+
+def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
+  let summary = "how a ragged product runs: the tile, the pipeline, who does what";
+  let description = [{
+    Attached to a `tile.ragged_gemm` as `sm90.schedule`, by `sm90-schedule` or by hand. `m` rows and `n` columns of the product (before accumulators
+    meet) a tile, 64 of k a stage; tiles are visited in bands of `raster` rows of tiles; `buffers` staging buffers of 2 KB a consumer warp;
+    `registers` for a thread of the producer and of the consumers.
+
+    Example: `#sm90.schedule<roles = cooperative, m = 128, n = 256, stages = 4>`
+
+    Constraints:
+    - (C1) m is 128 (cooperative), or 64 or 128 (pingpong); n is 64, 128, 192 or 256; m * n / 128 (cooperative: half of it) is at most 128 registers.
+    - (C2) the stages and staging buffers fit the shared memory.
+  }];
+  let parameters = (ins DefaultValuedParameter<"::mlir::sm90::Roles", "::mlir::sm90::Roles::Cooperative">:$roles,
+    "int64_t":$m, "int64_t":$n, "int64_t":$stages, DefaultValuedParameter<"int64_t", "1">:$cluster, DefaultValuedParameter<"int64_t", "16">:$raster,
+    DefaultValuedParameter<"int64_t", "2">:$buffers, DefaultValuedParameter<"int64_t", "40">:$producer_registers,
+    DefaultValuedParameter<"int64_t", "232">:$consumer_registers);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of a stage: 64 of k, two bytes each, of both operands.
+    int64_t getStageBytes() const { return (getM() + getN()) * 128; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
 
@@ -153,6 +188,9 @@ def SM90_Major : SM90_Enum<"Major", "which dimension of an operand tile is conti
   I32EnumCase<"K", 0, "k">,   // rows of 64 elements of k (128 bytes)
   I32EnumCase<"MN", 1, "mn">  // boxes of 64 columns by 64 of k (8 KB), one behind the other
 ]>;
+
+def SM90_ExtraKind : SM90_Enum<"ExtraKind", "how an epilogue reads an extra operand", [
+  I32EnumCase<"Row", 0, "row">, I32EnumCase<"Slot", 1, "slot">, I32EnumCase<"Group", 2, "group">, I32EnumCase<"Elem", 3, "elem">]>;
 
 def SM90_OperandType : SM90_Type<"Operand", "operand"> {
   let summary = "where an operand of wgmma stands in the stages of a ring";

@@ -283,15 +283,15 @@ def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBloc
   let hasVerifier = 1;
 }
 
-def SM90_ExtraKind : SM90_Enum<"ExtraKind", "how an epilogue reads an extra operand", [
-  I32EnumCase<"Row", 0, "row">, I32EnumCase<"Slot", 1, "slot">, I32EnumCase<"Group", 2, "group">, I32EnumCase<"Elem", 3, "elem">]>;
-
 def SM90_EpilogueOp : SM90_Op<"epilogue", [AttrSizedOperandSegments, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "from accumulators to the outs, element by element";
   let description = [{
     A warpgroup. Element (i, j) of accumulator a is row `row` + 64 a + i; the columns of an accumulator are split into `parts` equal halves that meet in one result column: column j of the
     result is `column` + j. Rows at or past `end` and columns at or past `columns` are not written. The region runs on f32 accumulators (one a part), then the
     values of the extra operands, then with `accumulate` the old values of the outs, and yields one value for each out.
+
+    An extra of kind row is read by row, slot by the row's slot, group by group and by the accumulator's column (with `interleaved` 2 j + part, else j + part * columns), elem by row and
+    column.
 
     Strips of 16 full rows go through `staging` (a warp each) and TMA; at the end of a group through masked stores. With `plane` (mode contraction) an out is a
     stack of matrices; TMA clips at their edges.
@@ -304,11 +304,12 @@ def SM90_EpilogueOp : SM90_Op<"epilogue", [AttrSizedOperandSegments, IsolatedFro
   let arguments = (ins Variadic<SM90_AccType>:$accs, I32:$row, I32:$column, I32:$end, I32:$group, I32:$warp, SM90_Shared:$staging,
                    Variadic<SM90_TensorMapType>:$maps, Variadic<SM90_Global>:$outs, Variadic<I64>:$pitches,
                    Optional<SM90_Global>:$slots, Variadic<SM90_Global>:$extras, Variadic<I64>:$extra_pitches,
-                   ArrayAttr:$types, ArrayAttr:$extra_types, DenseI64ArrayAttr:$extra_kinds, I64Attr:$columns, I64Attr:$parts, I64Attr:$buffers, UnitAttr:$accumulate, UnitAttr:$plane);
+                   ArrayAttr:$types, ArrayAttr:$extra_types, DenseI64ArrayAttr:$extra_kinds, I64Attr:$columns, I64Attr:$parts, DefaultValuedAttr<I64Attr, "1">:$slots_per_token, I64Attr:$buffers, UnitAttr:$interleaved, UnitAttr:$accumulate,
+                   UnitAttr:$plane);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $accs `at` `(` $row `,` $column `)` `end` $end `group` $group `warp` $warp `staging` $staging `maps` `(` $maps `)` `outs` `(` $outs `pitches` $pitches `)`
-    (`slots` `(` $slots^ `)`)? (`extras` `(` $extras^ `pitches` $extra_pitches `)`)? attr-dict-with-keyword $body `:` type($accs) `,` type($staging) `,` type($outs) (`slots` type($slots)^)? (`extras` type($extras)^)?
+    (`slots` `(` $slots^ `)`)? (`extras` `(` $extras^ `pitches` $extra_pitches `)`)? attr-dict-with-keyword $body `:` type($staging) `,` type($accs) `outs` type($outs) (`slots` type($slots)^)? (`extras` type($extras)^)?
   }];
   let hasVerifier = 1;
 }

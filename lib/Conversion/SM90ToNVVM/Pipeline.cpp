@@ -1,0 +1,199 @@
+//===- Pipeline.cpp - ring, barriers and loads become nvvm --------------------===//
+
+#include "Emit.h"
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace mlir::sm90;
+
+namespace {
+
+/// How long one try of a wait may suspend, in ns; the wait tries again.
+constexpr int64_t kWaitTicks = 10000000;
+
+/// The ring's pointer is that of stage 0. Behind the last stage, each stage has its full barrier, then its empty one.
+struct RingView {
+  RingView(Emit &emit, RingType type, Value base) : emit(emit), type(type), base(base) {}
+  Value barrier(Value stage, int64_t offset) {
+    return emit.gep(emit.gep(base, type.getStages() * type.getBytes() + offset), emit.shl(stage, 4));
+  }
+  Value full(Value stage) { return barrier(stage, 0); }
+  Value empty(Value stage) { return barrier(stage, 8); }
+  Value data(Value stage) { return emit.gep(base, emit.mul(stage, type.getBytes())); }
+
+  Emit &emit;
+  RingType type;
+  Value base;
+};
+
+template <typename OpT> struct Pattern : OpConversionPattern<OpT> {
+  using OpConversionPattern<OpT>::OpConversionPattern;
+  using Adaptor = typename OpT::Adaptor;
+  LogicalResult matchAndRewrite(OpT op, Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+    Emit emit(rewriter, op.getLoc());
+    lower(op, adaptor, emit, rewriter);
+    return success();
+  }
+  virtual void lower(OpT op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const = 0;
+};
+
+Value makeCursor(Emit &emit, Value stage, Value phase) {
+  auto type = LLVM::LLVMStructType::getLiteral(emit.b.getContext(), {emit.i32(), emit.i32()});
+  Value undef = emit.op<LLVM::UndefOp>(type);
+  return emit.insert(emit.insert(undef, stage, 0), phase, 1);
+}
+
+void wait(Emit &emit, Value barrier, Value phase) {
+  emit.op<NVVM::MBarrierTryWaitParityOp>(barrier, phase, emit.c(kWaitTicks));
+}
+
+Value sharedBase(Operation *op, Emit &emit) {
+  auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
+  Value base = emit.op<LLVM::AddressOfOp>(emit.pointer(3), ("shared_" + function.getName()).str());
+  return emit.gep(base, op->getAttrOfType<IntegerAttr>(kOffsetName).getInt());
+}
+
+struct LowerAlloc : Pattern<AllocOp> {
+  using Pattern::Pattern;
+  void lower(AllocOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, sharedBase(op, emit));
+  }
+};
+
+struct LowerRing : Pattern<RingOp> {
+  using Pattern::Pattern;
+  void lower(RingOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    Value base = sharedBase(op, emit);
+    RingView ring(emit, op.getType(), base);
+    emit.ifThen(emit.eq(emit.thread(), 0), [&] {
+      for (int64_t stage = 0; stage < op.getType().getStages(); ++stage) {
+        Value index = emit.c(stage);
+        emit.op<NVVM::MBarrierInitOp>(ring.full(index), emit.c(op.getArrivals()), Value());
+        emit.op<NVVM::MBarrierInitOp>(ring.empty(index), emit.c(op.getReleases()), Value());
+      }
+      emit.op<NVVM::FenceMbarrierInitOp>();
+    });
+    auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
+    if (launch.getCluster() == 2) {
+      emit.op<NVVM::ClusterArriveOp>(emit.b.getUnitAttr());
+      emit.op<NVVM::ClusterWaitOp>(emit.b.getUnitAttr());
+    } else {
+      emit.op<NVVM::Barrier0Op>();
+    }
+    rewriter.replaceOp(op, base);
+  }
+};
+
+struct LowerStart : Pattern<StartOp> {
+  using Pattern::Pattern;
+  void lower(StartOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, makeCursor(emit, emit.c(0), emit.c(0)));
+  }
+};
+
+struct LowerAdvance : Pattern<AdvanceOp> {
+  using Pattern::Pattern;
+  void lower(AdvanceOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    Value next = emit.add(emit.extract(adaptor.getCursor(), 0), 1);
+    Value wraps = emit.eq(next, op.getRing().getType().getStages());
+    Value phase = emit.xori(emit.extract(adaptor.getCursor(), 1), emit.extu(wraps, emit.i32()));
+    rewriter.replaceOp(op, makeCursor(emit, emit.select(wraps, emit.c(0), next), phase));
+  }
+};
+
+/// The producer waits for the phase before: at first every stage counts as empty.
+void waitEmpty(Emit &emit, RingView &ring, Value cursor) {
+  wait(emit, ring.empty(emit.extract(cursor, 0)), emit.xori(emit.extract(cursor, 1), emit.c(1)));
+}
+
+struct LowerAcquire : Pattern<AcquireOp> {
+  using Pattern::Pattern;
+  void lower(AcquireOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    waitEmpty(emit, ring, adaptor.getCursor());
+    emit.op<NVVM::MBarrierArriveExpectTxOp>(Type(), ring.full(emit.extract(adaptor.getCursor(), 0)),
+                                            emit.c(op.getBytes()), NVVM::MemScopeKind::CTA, false, Value());
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerAwait : Pattern<AwaitOp> {
+  using Pattern::Pattern;
+  void lower(AwaitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    waitEmpty(emit, ring, adaptor.getCursor());
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerCommit : Pattern<CommitOp> {
+  using Pattern::Pattern;
+  void lower(CommitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    emit.ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", ring.full(emit.extract(adaptor.getCursor(), 0)));
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerWait : Pattern<WaitOp> {
+  using Pattern::Pattern;
+  void lower(WaitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    wait(emit, ring.full(emit.extract(adaptor.getCursor(), 0)), emit.extract(adaptor.getCursor(), 1));
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerRelease : Pattern<ReleaseOp> {
+  using Pattern::Pattern;
+  void lower(ReleaseOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    Value empty = ring.empty(emit.extract(adaptor.getCursor(), 0)), lane = emit.lane();
+    auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
+    Value arrives = emit.cmp(arith::CmpIPredicate::ult, lane, launch.getCluster());
+    if (launch.getCluster() == 2) {
+      // Lane i arrives in block i. Without a release at cluster scope, which would flush to the L2: the stage was read
+      // by wgmma, whose completion was waited for, and nothing was written.
+      Value remote = emit.op<NVVM::MapaOp>(emit.pointer(7), empty, lane);
+      emit.ptx("mbarrier.arrive.shared::cluster.b64 _, [$0];", remote, arrives);
+    } else {
+      emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", empty, arrives);
+    }
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerTmaLoad : Pattern<TmaLoadOp> {
+  using Pattern::Pattern;
+  void lower(TmaLoadOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    Value stage = emit.extract(adaptor.getCursor(), 0);
+    Value target = emit.gep(ring.data(stage), adaptor.getOffset()), mask;
+    bool multicast = op.getMulticast();
+    if (multicast) {
+      target = emit.op<LLVM::AddrSpaceCastOp>(emit.pointer(7), target);
+      mask = emit.integer(3, emit.b.getIntegerType(16));
+    }
+    emit.op<NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp>(
+        target, adaptor.getMap(), adaptor.getCoordinates(), ring.full(stage), ValueRange(), mask, Value(),
+        NVVM::TMALoadMode::TILE, /*isCTAOnly=*/!multicast, NVVM::CTAGroupKindAttr(), Value());
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerWarp : Pattern<WarpOp> {
+  using Pattern::Pattern;
+  void lower(WarpOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    Value warp = emit.shr(emit.thread(), 5);
+    Value uniform =
+        emit.op<NVVM::ShflOp>(emit.i32(), emit.c(-1), warp, emit.c(0), emit.c(31), NVVM::ShflKind::idx, UnitAttr());
+    rewriter.replaceOp(op, uniform);
+  }
+};
+
+} // namespace
+
+void mlir::sm90::populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
+  patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerAwait, LowerCommit, LowerWait,
+               LowerRelease, LowerTmaLoad, LowerWarp>(converter, patterns.getContext());
+}

@@ -1,0 +1,107 @@
+//===- Lowering.h - from one tile op to sm90 kernels --------------------------===//
+#ifndef MOE_LIB_CONVERSION_TILETOSM90_LOWERING_H
+#define MOE_LIB_CONVERSION_TILETOSM90_LOWERING_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "moe/Dialect/SM90/IR/SM90.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
+
+namespace mlir::sm90 {
+
+/// A kernel being built. Operands of the tile op are arguments of its function, and so of the launch: a parameter
+/// that says something of operand x names argument number x. The builder stands in the kernel's block.
+class KernelBuilder {
+public:
+  KernelBuilder(OpBuilder &builder, Location loc, StringRef name) : b(builder), loc(loc) {
+    // Parameters and launch are set by `finish`.
+    kernel = KernelOp::create(b, loc, name, LaunchAttr::get(b.getContext(), 128, 1, 0, 0, 1), b.getArrayAttr({}),
+                              FlatSymbolRefAttr());
+    b.setInsertionPointToStart(&kernel.getBody().emplaceBlock());
+  }
+
+  void finish(LaunchAttr launch, StringRef fallback = {}) {
+    b.setInsertionPointToEnd(body());
+    YieldOp::create(b, loc);
+    kernel.setLaunchAttr(launch);
+    kernel.setParamsAttr(b.getArrayAttr(params));
+    if (!fallback.empty())
+      kernel.setFallback(fallback);
+    b.setInsertionPointAfter(kernel);
+  }
+
+  template <typename OpT, typename... Args> OpT op(Args &&...args) {
+    return OpT::create(b, loc, std::forward<Args>(args)...);
+  }
+
+  /// Number of the launch argument that an operand of the tile op is.
+  static int64_t number(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
+  static MemRefType memref(Value operand) { return cast<MemRefType>(operand.getType()); }
+
+  Value pointer(Value operand) { return param(PointerAttr::get(b.getContext(), number(operand)), global()); }
+  Value size(Value operand, int64_t dim, int64_t width = 32) {
+    return param(SizeAttr::get(b.getContext(), number(operand), dim, width), b.getIntegerType(width));
+  }
+  /// In elements, i64.
+  Value stride(Value operand, int64_t dim) {
+    return param(StrideAttr::get(b.getContext(), number(operand), dim, 64), b.getI64Type());
+  }
+  /// An index operand, as i64; scalars are numbered after the memrefs.
+  Value scalar(Value operand) {
+    auto argument = cast<BlockArgument>(operand);
+    int64_t memrefs = llvm::count_if(argument.getOwner()->getArgumentTypes(), llvm::IsaPred<MemRefType>);
+    return param(ScalarAttr::get(b.getContext(), argument.getArgNumber() - memrefs, 64), b.getI64Type());
+  }
+  Value faults() { return param(FaultsAttr::get(b.getContext()), global()); }
+
+  TermAttr constant(int64_t value) { return TermAttr::get(b.getContext(), value, Extent::None, 0, 1); }
+  TermAttr sizeTerm(int64_t dim) { return TermAttr::get(b.getContext(), 0, Extent::Size, dim, 1); }
+  TermAttr strideTerm(int64_t dim, int64_t base = 0, int64_t sign = 1) {
+    return TermAttr::get(b.getContext(), base, Extent::Stride, dim, sign);
+  }
+  Value tensorMap(Value operand, ArrayRef<TermAttr> dims, ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
+    auto attr =
+        sm90::TensorMapAttr::get(b.getContext(), number(operand), memref(operand).getElementType(), dims, strides, box);
+    return param(attr, TensorMapType::get(b.getContext()));
+  }
+
+  Value c(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
+  Value add(Value x, Value y) { return op<arith::AddIOp>(x, y); }
+  Value add(Value x, int64_t y) { return y == 0 ? x : add(x, c(y)); }
+  Value sub(Value x, Value y) { return op<arith::SubIOp>(x, y); }
+  Value mul(Value x, int64_t y) { return op<arith::MulIOp>(x, c(y)); }
+  Value shr(Value x, int64_t y) { return op<arith::ShRUIOp>(x, c(y)); }
+
+  OpBuilder &b;
+  Location loc;
+
+private:
+  Block *body() { return &kernel.getBody().front(); }
+  LLVM::LLVMPointerType global() { return LLVM::LLVMPointerType::get(b.getContext(), 1); }
+  /// The argument of a parameter; the same one if it is asked for again.
+  Value param(Attribute attr, Type type) {
+    for (auto [i, known] : llvm::enumerate(params))
+      if (known == attr)
+        return body()->getArgument(i);
+    params.push_back(attr);
+    return body()->addArgument(type, loc);
+  }
+
+  KernelOp kernel;
+  SmallVector<Attribute> params;
+};
+
+/// Build the kernel `name` of a tile op that stands in its function. On failure an error was emitted at the op.
+LogicalResult lower(tile::OffsetsOp op, OpBuilder &builder, StringRef name);
+LogicalResult lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name);
+
+/// The kernel of a product that needs neither TMA nor wgmma: any product.
+void lowerSimple(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name);
+
+} // namespace mlir::sm90
+
+#endif

@@ -1,0 +1,129 @@
+//===- Offsets.cpp - tile.offsets as one block ---------------------------------===//
+//
+// A group starts at the sum of the sizes before it, each clamped to [0, rows] and rounded up, or at `rows` if that is
+// less: what is clamped away lies past the end anyway. Each thread adds up the sizes before its group, which are few
+// and in the L1; nothing waits for another thread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace mlir::sm90;
+
+static constexpr int64_t kThreads = 256;
+
+namespace {
+
+class Offsets {
+public:
+  Offsets(tile::OffsetsOp op, KernelBuilder &kernel)
+      : op(op), k(kernel), groups(KernelBuilder::memref(op.getSizes()).getDimSize(0)) {}
+
+  void build() {
+    sizes = k.pointer(op.getSizes());
+    bounds = k.pointer(op.getOuts()[0]);
+    sizesStride = k.stride(op.getSizes(), 0);
+    boundsStride = k.stride(op.getOuts()[0], 0);
+    rows = k.op<arith::MaxSIOp>(k.scalar(op.getRows()), i64(0));
+    faults = k.faults();
+    Value thread = k.op<NVVM::ThreadIdXOp>(k.b.getI32Type());
+    Value zero = k.c(0);
+    // Any fault: the groups with one are found again, in order, by one thread.
+    Value mine = loop(thread, k.c(groups), k.c(kThreads), ValueRange{zero}, [&](Value group, ValueRange state) {
+      Value start = getStart(group), size = loadSize(group), left = k.op<arith::SubIOp>(rows, start);
+      Value bad = k.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, size, left);
+      Value kept = k.op<arith::MinSIOp>(k.op<arith::MaxSIOp>(size, i64(0)), left);
+      Value address = at(bounds, k.op<arith::MulIOp>(ext(group), boundsStride), 8);
+      k.op<LLVM::StoreOp>(start, address, 8);
+      k.op<LLVM::StoreOp>(k.op<arith::AddIOp>(start, kept).getResult(), at(address, i64(1), 8), 8);
+      return SmallVector<Value>{k.op<arith::OrIOp>(state[0], k.op<arith::ExtUIOp>(k.b.getI32Type(), bad))};
+    })[0];
+    Value any =
+        k.op<NVVM::BarrierOp>(k.b.getI32Type(), Value(), Value(),
+                              NVVM::BarrierReductionAttr::get(k.b.getContext(), NVVM::BarrierReduction::OR), mine)
+            .getRes();
+    Value isFirst = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, thread, zero);
+    Value isAny = k.op<arith::CmpIOp>(arith::CmpIPredicate::ne, any, zero);
+    auto branch = k.op<scf::IfOp>(k.op<arith::AndIOp>(isFirst, isAny), false);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    loop(zero, k.c(groups), k.c(1), {}, [&](Value group, ValueRange) {
+      report(group);
+      return SmallVector<Value>();
+    });
+  }
+
+private:
+  Value i64(int64_t value) { return k.op<arith::ConstantIntOp>(value, 64); }
+  Value ext(Value value) { return k.op<arith::ExtSIOp>(k.b.getI64Type(), value); }
+  Value at(Value base, Value index, int64_t bytes) {
+    Value offset = k.op<arith::MulIOp>(index, i64(bytes));
+    return k.op<LLVM::GEPOp>(base.getType(), k.b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
+  }
+
+  SmallVector<Value> loop(Value from, Value to, Value step, ValueRange inits,
+                          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    auto loop = k.op<scf::ForOp>(from, to, step, inits);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> yields = body(loop.getInductionVar(), loop.getRegionIterArgs());
+    if (!inits.empty())
+      k.op<scf::YieldOp>(yields);
+    return SmallVector<Value>(loop.getResults());
+  }
+
+  Value loadSize(Value group) {
+    Type type = KernelBuilder::memref(op.getSizes()).getElementType();
+    int64_t bytes = type.getIntOrFloatBitWidth() / 8;
+    Value address = at(sizes, k.op<arith::MulIOp>(ext(group), sizesStride), bytes);
+    Value size = k.op<LLVM::LoadOp>(type, address, bytes);
+    return bytes == 8 ? size : ext(size);
+  }
+
+  Value getStart(Value group) {
+    Value sum = loop(k.c(0), group, k.c(1), ValueRange{i64(0)}, [&](Value before, ValueRange state) {
+      Value size = k.op<arith::MinSIOp>(k.op<arith::MaxSIOp>(loadSize(before), i64(0)), rows);
+      if (op.getAlign() > 1) {
+        Value units = k.op<arith::DivUIOp>(k.op<arith::AddIOp>(size, i64(op.getAlign() - 1)), i64(op.getAlign()));
+        size = k.op<arith::MulIOp>(units, i64(op.getAlign()));
+      }
+      return SmallVector<Value>{k.op<arith::AddIOp>(state[0], size)};
+    })[0];
+    return k.op<arith::MinSIOp>(sum, rows);
+  }
+
+  /// Counts the fault of a group, and keeps what the first one says. Kernels of a program run one after another.
+  void report(Value group) {
+    Value start = getStart(group), size = loadSize(group), left = k.op<arith::SubIOp>(rows, start);
+    Value bad = k.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, size, left);
+    auto branch = k.op<scf::IfOp>(bad, false);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    // A record is count, row, value, limit (i64); see FaultBlock of the runtime.
+    Value record = at(faults, i64(4 * static_cast<int64_t>(tile::FaultKind::BadSizes)), 8);
+    Value count = k.op<LLVM::LoadOp>(k.b.getI64Type(), record, 8);
+    Value row = k.op<LLVM::LoadOp>(k.b.getI64Type(), at(record, i64(1), 8), 8);
+    k.op<LLVM::StoreOp>(k.op<arith::AddIOp>(count, i64(1)).getResult(), record, 8);
+    Value none = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, count, i64(0));
+    Value lower = k.op<arith::CmpIOp>(arith::CmpIPredicate::slt, ext(group), row);
+    auto keep = k.op<scf::IfOp>(k.op<arith::OrIOp>(none, lower), false);
+    k.b.setInsertionPoint(keep.thenBlock()->getTerminator());
+    for (auto [i, value] : {std::pair<int64_t, Value>{1, ext(group)}, {2, size}, {3, left}})
+      k.op<LLVM::StoreOp>(value, at(record, i64(i), 8), 8);
+  }
+
+  tile::OffsetsOp op;
+  KernelBuilder &k;
+  int64_t groups;
+  Value sizes, bounds, sizesStride, boundsStride, rows, faults;
+};
+
+} // namespace
+
+LogicalResult sm90::lower(tile::OffsetsOp op, OpBuilder &builder, StringRef name) {
+  KernelBuilder kernel(builder, op.getLoc(), name);
+  Offsets(op, kernel).build();
+  kernel.finish(LaunchAttr::get(builder.getContext(), kThreads, 1, 0, 0, /*blocks=*/1));
+  return success();
+}

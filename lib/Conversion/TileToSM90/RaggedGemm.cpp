@@ -1,0 +1,280 @@
+//===- RaggedGemm.cpp - tile.ragged_gemm on wgmma -------------------------------===//
+//
+// Roles: one thread of the last warpgroup fills the ring, the others multiply and store. All walk the same tiles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Schedule.h"
+#include "Sources.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::sm90;
+
+namespace {
+
+constexpr int64_t kConsumerWarps = 8, kConsumers = 2, kBlock = 64;
+
+class Gemm {
+public:
+  Gemm(tile::RaggedGemmOp op, ScheduleAttr schedule, KernelBuilder &kernel)
+      : op(op), schedule(schedule), k(kernel), contraction(op.getMode() == tile::GemmMode::Contraction),
+        parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
+
+  void build() {
+    warp = k.op<WarpOp>(k.b.getI32Type());
+    Value staging =
+        k.op<AllocOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3), kConsumerWarps * 2048 * schedule.getBuffers());
+    auto ringType = RingType::get(k.b.getContext(), schedule.getStages(), schedule.getStageBytes());
+    ring = k.op<RingOp>(ringType, /*arrivals=*/1, /*releases=*/kConsumerWarps * schedule.getCluster());
+    int64_t bytesA = schedule.getM() * 128;
+    if (contraction) {
+      a = createGroupRows(k, op.getLhs(), schedule.getM(), Side::Row);
+      b = createGroupRows(k, op.getRhs(), schedule.getN(), Side::Column);
+      rows = k.size(op.getLhs(), 1);
+    } else {
+      a = createRows(k, op.getLhs(), schedule.getM());
+      b = createWeights(k, op, schedule.getN());
+      rows = k.size(op.getOuts().front(), 0);
+      blocks = k.shr(k.add(k.size(op.getLhs(), 1), kBlock - 1), 6);
+    }
+    if (op.getBounds()) {
+      bounds = k.pointer(op.getBounds());
+      if (int64_t offset = op.getGroupOffset())
+        bounds = k.op<LLVM::GEPOp>(bounds.getType(), k.b.getI64Type(), bounds,
+                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(2 * offset)});
+    }
+
+    auto roles = k.op<SpecializeOp>(warp, schedule.getProducerRegisters(), schedule.getConsumerRegisters());
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(&roles.getProducer().emplaceBlock());
+    buildProducer(bytesA);
+    k.op<YieldOp>();
+    k.b.setInsertionPointToStart(&roles.getConsumers().emplaceBlock());
+    buildConsumers(bytesA, staging);
+    k.op<YieldOp>();
+  }
+
+private:
+  /// Visits this block's tiles with a cursor; `body` returns the cursor after the tile.
+  void forTiles(function_ref<Value(const Tile &, Value)> body) {
+    Value start = k.op<StartOp>(CursorType::get(k.b.getContext()));
+    auto tiles = k.op<ForTilesOp>(TypeRange{start.getType()}, bounds, rows, start, op.getNumGroups(), columns,
+                                  schedule.getM(), schedule.getN() / parts, schedule.getRaster(), contraction);
+    OpBuilder::InsertionGuard guard(k.b);
+    Type i32 = k.b.getI32Type();
+    Block *block = k.b.createBlock(&tiles.getBody(), {}, {i32, i32, i32, i32, i32, k.b.getI1Type(), start.getType()},
+                                   SmallVector<Location>(7, k.loc));
+    auto arguments = block->getArguments();
+    Tile tile{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]};
+    Value next = body(tile, arguments[6]);
+    k.op<YieldOp>(next);
+  }
+
+  /// Blocks of k of a tile that is live: at least one, so that an empty group's product is the zeros that its loads
+  /// bring.
+  Value countBlocks(const Tile &tile) {
+    if (!contraction)
+      return blocks;
+    Value count = k.shr(k.add(k.sub(tile.end, tile.begin), kBlock - 1), 6);
+    return k.op<arith::MaxSIOp>(count, k.c(1));
+  }
+
+  void buildProducer(int64_t bytesA) {
+    auto elect = k.op<ElectOp>(warp);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(&elect.getBody().emplaceBlock());
+    forTiles([&](const Tile &tile, Value cursor) {
+      Value count = k.op<arith::SelectOp>(tile.live, countBlocks(tile), k.c(0));
+      auto loop = k.op<scf::ForOp>(k.c(0), count, k.c(1), ValueRange{cursor});
+      OpBuilder::InsertionGuard guard(k.b);
+      k.b.setInsertionPointToStart(loop.getBody());
+      Stage stage{ring, loop.getRegionIterArg(0), loop.getInductionVar(), 0};
+      k.op<AcquireOp>(ring, stage.cursor, schedule.getStageBytes());
+      a->load(k, tile, stage);
+      stage.offset = bytesA;
+      b->load(k, tile, stage);
+      k.op<scf::YieldOp>(advance(stage.cursor));
+      return loop.getResult(0);
+    });
+    k.op<YieldOp>();
+  }
+
+  Value advance(Value cursor) { return k.op<AdvanceOp>(cursor.getType(), ring, cursor); }
+
+  Value operand(Value offset, Major major) {
+    return k.op<OperandOp>(OperandType::get(k.b.getContext(), major), ring, offset);
+  }
+
+  void buildConsumers(int64_t bytesA, Value staging) {
+    // Rows of a consumer warpgroup in the tile.
+    Value warpgroup = k.shr(warp, 2);
+    int64_t height = schedule.getM() / kConsumers;
+    Value operandA = operand(k.mul(warpgroup, height * 128), a->major());
+    Value operandB = operand(k.c(bytesA), b->major());
+    forTiles([&](const Tile &tile, Value cursor) {
+      Value row = k.add(tile.row, k.mul(warpgroup, height));
+      auto branch = k.op<scf::IfOp>(TypeRange{cursor.getType()}, tile.live, /*withElseRegion=*/true);
+      OpBuilder::InsertionGuard guard(k.b);
+      k.b.setInsertionPointToStart(branch.thenBlock());
+      auto [accs, next] = multiply(tile, cursor, operandA, operandB, height / 64);
+      buildEpilogue(tile, row, accs, staging);
+      k.op<scf::YieldOp>(next);
+      k.b.setInsertionPointToStart(branch.elseBlock());
+      if (!contraction)
+        storeZeros(tile, row, height);
+      k.op<scf::YieldOp>(cursor);
+      return branch.getResult(0);
+    });
+    // TMA still reads the staging buffers.
+    k.op<NVVM::CpAsyncBulkWaitGroupOp>(k.b.getI32IntegerAttr(0), UnitAttr());
+  }
+
+  SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first) {
+    k.op<WaitOp>(ring, cursor);
+    Type element = KernelBuilder::memref(op.getRhs()).getElementType();
+    auto product = k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, element, first);
+    return SmallVector<Value>(product.getResults());
+  }
+
+  /// The accumulators of a tile and the cursor behind it. The first block is peeled: it overwrites, and a loop that
+  /// begins with zeros makes ptxas serialise the wgmmas (C7515). A stage is released when the group after the one that
+  /// read it is in flight.
+  std::pair<SmallVector<Value>, Value> multiply(const Tile &tile, Value cursor, Value operandA, Value operandB,
+                                                int64_t count) {
+    Value undef = k.op<UndefOp>(AccType::get(k.b.getContext(), schedule.getN()));
+    SmallVector<Value> accs(count, undef);
+    accs = multiplyBlock(accs, cursor, operandA, operandB, /*first=*/true);
+    SmallVector<Value> inits{advance(cursor), cursor};
+    llvm::append_range(inits, accs);
+    auto loop = k.op<scf::ForOp>(k.c(1), countBlocks(tile), k.c(1), inits);
+    {
+      OpBuilder::InsertionGuard guard(k.b);
+      k.b.setInsertionPointToStart(loop.getBody());
+      Value current = loop.getRegionIterArg(0), previous = loop.getRegionIterArg(1);
+      accs = multiplyBlock(loop.getRegionIterArgs().drop_front(2), current, operandA, operandB, /*first=*/false);
+      auto wait = k.op<WgmmaWaitOp>(TypeRange(ValueRange(accs)), accs, /*pending=*/1);
+      k.op<ReleaseOp>(ring, previous);
+      SmallVector<Value> yields{advance(current), current};
+      llvm::append_range(yields, wait.getResults());
+      k.op<scf::YieldOp>(yields);
+    }
+    ValueRange inFlight = loop.getResults().drop_front(2);
+    auto wait = k.op<WgmmaWaitOp>(inFlight.getTypes(), inFlight, /*pending=*/0);
+    k.op<ReleaseOp>(ring, loop.getResult(1));
+    return {SmallVector<Value>(wait.getResults()), loop.getResult(0)};
+  }
+
+  void buildEpilogue(const Tile &tile, Value row, ValueRange accs, Value staging) {
+    SmallVector<Attribute> types;
+    for (const Sink &sink : sinks)
+      types.push_back(TypeAttr::get(sink.element));
+    SmallVector<Attribute> extraTypes;
+    SmallVector<int64_t> kinds;
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      extraTypes.push_back(TypeAttr::get(KernelBuilder::memref(extra).getElementType()));
+      kinds.push_back(static_cast<int64_t>(op.getExtraKind(i)));
+    }
+    // A result of mode contraction is a stack of matrices: its pointers here are those of the group's.
+    SmallVector<Value> pointers;
+    for (const Sink &sink : sinks) {
+      Value pointer = sink.pointer;
+      if (contraction && op.getAccumulate()) {
+        Value group = k.op<arith::ExtSIOp>(k.b.getI64Type(), tile.group);
+        pointer = k.op<LLVM::GEPOp>(pointer.getType(), sink.element, pointer,
+                                    ArrayRef<LLVM::GEPArg>{k.op<arith::MulIOp>(group, sink.plane).getResult()});
+      }
+      pointers.push_back(pointer);
+    }
+    auto values = [&](auto member) {
+      return llvm::map_to_vector(sinks, [&](const Sink &sink) { return sink.*member; });
+    };
+    auto epilogue = k.op<EpilogueOp>(
+        accs, row, tile.column, contraction ? rows : tile.end, tile.group, warp, staging, values(&Sink::map), pointers,
+        values(&Sink::pitch), slots, extras, extraPitches, k.b.getArrayAttr(types), k.b.getArrayAttr(extraTypes),
+        k.b.getDenseI64ArrayAttr(kinds), columns, parts, slotsPerToken, schedule.getBuffers(),
+        op.getAccs() == tile::Accumulators::Interleaved, op.getAccumulate(), contraction);
+    IRMapping mapping;
+    op.getEpilogue().cloneInto(&epilogue.getBody(), mapping);
+    Operation *yield = epilogue.getBody().front().getTerminator();
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPoint(yield);
+    k.op<YieldOp>(yield->getOperands());
+    yield->erase();
+  }
+
+  void storeZeros(const Tile &tile, Value row, int64_t height) {
+    for (const Sink &sink : sinks)
+      k.op<StoreZerosOp>(sink.pointer, sink.pitch, row, tile.column, tile.end, sink.element, columns, height,
+                         schedule.getN() / parts);
+  }
+
+public:
+  /// Parameters of the outs and extras; before `build`.
+  void addSinks() {
+    for (Value out : op.getOuts()) {
+      MemRefType type = KernelBuilder::memref(out);
+      int64_t width = 128 * 8 / type.getElementTypeBitWidth();
+      Sink sink;
+      sink.element = type.getElementType();
+      sink.pointer = k.pointer(out);
+      if (contraction) {
+        sink.map = k.tensorMap(out, {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
+                               {width, 16, 1});
+        sink.pitch = k.stride(out, 1);
+        if (op.getAccumulate())
+          sink.plane = k.stride(out, 0);
+      } else {
+        sink.map = k.tensorMap(out, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, 16});
+        sink.pitch = k.stride(out, 0);
+      }
+      sinks.push_back(sink);
+    }
+    if (op.getSlots())
+      slots = k.pointer(op.getSlots());
+    for (auto [i, extra] : llvm::enumerate(op.getExtras())) {
+      extras.push_back(k.pointer(extra));
+      bool plain = op.getExtraKind(i) == tile::ExtraKind::Group && KernelBuilder::memref(extra).getRank() == 1;
+      extraPitches.push_back(plain ? k.op<arith::ConstantIntOp>(0, 64).getResult() : k.stride(extra, 0));
+      if (op.getExtraKind(i) == tile::ExtraKind::Slot)
+        slotsPerToken = KernelBuilder::memref(extra).getDimSize(1);
+    }
+  }
+
+private:
+  struct Sink {
+    Value map, pointer, pitch, plane;
+    Type element;
+  };
+
+  tile::RaggedGemmOp op;
+  ScheduleAttr schedule;
+  KernelBuilder &k;
+  bool contraction;
+  int64_t parts, columns, slotsPerToken = 1;
+  std::unique_ptr<Source> a, b;
+  SmallVector<Sink> sinks;
+  Value slots;
+  SmallVector<Value> extras, extraPitches;
+  Value warp, ring, rows, blocks, bounds;
+};
+
+} // namespace
+
+LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name) {
+  std::string why;
+  if (!suitsWgmma(op, why)) {
+    lowerSimple(op, builder, name);
+    return success();
+  }
+  // Whether TMA can address the operands is known when they are.
+  std::string fallback = (name + "_simple").str();
+  lowerSimple(op, builder, fallback);
+  ScheduleAttr schedule = getSchedule(op);
+  KernelBuilder kernel(builder, op.getLoc(), name);
+  Gemm gemm(op, schedule, kernel);
+  gemm.addSinks();
+  gemm.build();
+  kernel.finish(LaunchAttr::get(builder.getContext(), 384, schedule.getCluster(), 0, /*per_sm=*/1, 0), fallback);
+  return success();
+}

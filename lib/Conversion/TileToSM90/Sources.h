@@ -1,0 +1,45 @@
+//===- Sources.h - how the operands of a product reach a stage ----------------===//
+#ifndef MOE_LIB_CONVERSION_TILETOSM90_SOURCES_H
+#define MOE_LIB_CONVERSION_TILETOSM90_SOURCES_H
+
+#include "Lowering.h"
+#include <memory>
+
+namespace mlir::sm90 {
+
+/// A tile as `sm90.for_tiles` gives it (i32; live and pair i1).
+struct Tile {
+  Value row, column, group, begin, end, live;
+};
+
+/// Where a load goes: a stage of the ring, from `offset` bytes on; `block` is the number of the block of 64 of k.
+struct Stage {
+  Value ring, cursor, block;
+  int64_t offset;
+};
+
+/// An operand of the product: one side of a tile, 64 of k a stage.
+class Source {
+public:
+  virtual ~Source() = default;
+  /// How wgmma finds it in the stage.
+  virtual Major major() const = 0;
+  /// Loads its part of a stage, by one thread of the producer.
+  virtual void load(KernelBuilder &k, const Tile &tile, const Stage &stage) = 0;
+};
+
+/// Rows of lhs, from the tile's row on.
+std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows);
+
+/// Columns of the weights of the tile's group, from the tile's column on: `columns` of them, in `parts` equal pieces,
+/// each from the next part of all columns (or, interleaved, each taking every other column).
+std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns);
+
+/// Columns of a matrix whose rows are summed over: 64 rows of the tile's group a stage, zeros past its end. `side` says
+/// whether the tile's row or column picks the columns.
+enum class Side { Row, Column };
+std::unique_ptr<Source> createGroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side);
+
+} // namespace mlir::sm90
+
+#endif

@@ -1,0 +1,59 @@
+//===- TileToSM90.cpp - kernels of tile ops become sm90 kernels ---------------===//
+
+#include "Lowering.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "moe/Conversion/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::moe {
+#define GEN_PASS_DEF_CONVERTTILETOSM90PASS
+#include "moe/Conversion/Passes.h.inc"
+} // namespace mlir::moe
+
+using namespace mlir;
+using namespace mlir::tile;
+
+namespace {
+
+/// The only tile op of a kernel function, or null after an error.
+Operation *getTileOp(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock() || function.front().getOperations().size() != 2 ||
+      function.front().front().getName().getDialectNamespace() != TileDialect::getDialectNamespace()) {
+    function.emitError("kernel '") << function.getName() << "' must hold one tile op and a return without values";
+    return nullptr;
+  }
+  return &function.front().front();
+}
+
+struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM90> {
+  void runOnOperation() override {
+    auto kernels =
+        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    if (!kernels)
+      return;
+    SmallVector<func::FuncOp> functions(kernels.getOps<func::FuncOp>());
+    if (functions.empty())
+      return;
+    auto builder = OpBuilder::atBlockEnd(kernels.getBody());
+    MLIRContext *context = &getContext();
+    // LLVM at O2: O0 puts moves between wgmmas, which ptxas then serialises; O3 unrolls the loops of the producer.
+    // PTX 8.6 is the first with a TMA load into the own block.
+    auto target = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/2, "nvptx64-nvidia-cuda", "sm_90a", "+ptx88");
+    auto module = gpu::GPUModuleOp::create(builder, kernels.getLoc(), "kernels", builder.getArrayAttr(target));
+    for (func::FuncOp function : functions) {
+      Operation *op = getTileOp(function);
+      builder.setInsertionPointToEnd(module.getBody());
+      if (!op || failed(convert(op, builder, function.getName())))
+        return signalPassFailure();
+      function.erase();
+    }
+  }
+
+  LogicalResult convert(Operation *op, OpBuilder &builder, StringRef name) {
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<OffsetsOp, RaggedGemmOp>([&](auto typed) { return sm90::lower(typed, builder, name); })
+        .Default([](Operation *other) { return other->emitOpError("has no kernel for target sm_90a"); });
+  }
+};
+
+} // namespace
