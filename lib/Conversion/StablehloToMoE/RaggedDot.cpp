@@ -124,7 +124,9 @@ static LogicalResult readOpaqueDimensions(StringRef text, RaggedDot &dot, std::s
     return failure();
   };
   text = text.trim();
-  if (!text.consume_front("ragged_dot") || !(text = text.ltrim()).consume_front("<") || !text.consume_back(">"))
+  bool named = text.consume_front("ragged_dot");
+  text = text.ltrim();
+  if (!named || !text.consume_front("<") || !text.consume_back(">"))
     return unreadable();
   for (text = text.trim(); !text.empty(); text = text.ltrim()) {
     size_t end = text.find('=');
