@@ -1,0 +1,47 @@
+// RUN: moe-opt %s --convert-sm90-to-nvvm --canonicalize --cse | FileCheck %s
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @ring(
+  // CHECK-SAME: %[[MAP:.*]]: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+  // CHECK-SAME: nvvm.kernel
+  // CHECK-SAME: nvvm.maxntid = array<i32: 384>
+  // CHECK-SAME: sm90.launch = #sm90.launch<threads = 384, shared = 8224, per_sm = 1>
+  sm90.kernel @ring <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 32]>] {
+  ^bb0(%map: !sm90.tensor_map):
+    // The full barrier of a stage, then its empty one, behind the stages.
+    // CHECK-COUNT-4: nvvm.mbarrier.init
+    // CHECK: nvvm.fence.mbarrier.init
+    // CHECK: nvvm.barrier0
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<2 x 4096>
+    %start = sm90.start
+    %zero = arith.constant 0 : i32
+    // The producer waits for the phase before.
+    // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[ONE:.*]], %{{.*}} : !llvm.ptr<3>, i32, i32
+    // CHECK: nvvm.mbarrier.arrive.expect_tx %[[FULL:.*]], %{{.*}} : !llvm.ptr<3>, i32
+    // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]], %[[FULL]], box[%{{.*}}, %{{.*}}] {isCTAOnly = true}
+    sm90.acquire %ring[%start] expect 4096 : !sm90.ring<2 x 4096>
+    sm90.tma_load %map[%zero, %zero] to %ring[%start] + %zero bytes 4096 : !sm90.ring<2 x 4096>
+    // CHECK: nvvm.mbarrier.try_wait.parity
+    // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro({{.*}}), predicate =
+    sm90.wait %ring[%start] : !sm90.ring<2 x 4096>
+    sm90.release %ring[%start] : !sm90.ring<2 x 4096>
+    // CHECK: llvm.return
+  }
+  // CHECK: llvm.mlir.global external @shared_ring() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+
+  // In a cluster a release arrives in both blocks, and no block ends before the other.
+  // CHECK-LABEL: llvm.func @cluster(
+  // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
+  // CHECK: nvvm.cluster.wait {aligned}
+  // CHECK: nvvm.mapa
+  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cluster.b64 _, [$0];"
+  // CHECK: nvvm.cluster.arrive {aligned}
+  // CHECK: nvvm.cluster.wait {aligned}
+  // CHECK-NEXT: llvm.return
+  sm90.kernel @cluster <threads = 384, cluster = 2, per_sm = 1> params [] {
+    %ring = sm90.ring arrivals 1 releases 16 : !sm90.ring<2 x 4096>
+    %start = sm90.start
+    sm90.release %ring[%start] : !sm90.ring<2 x 4096>
+  }
+}

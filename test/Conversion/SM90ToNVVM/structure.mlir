@@ -1,0 +1,46 @@
+// RUN: moe-opt %s --convert-sm90-to-nvvm --canonicalize --cse | FileCheck %s
+
+gpu.module @kernels {
+  // One branch, each arm with its budget first.
+  // CHECK-LABEL: llvm.func @roles
+  // CHECK: %[[WARP:.*]] = nvvm.shfl.sync  idx
+  // CHECK: scf.if
+  // CHECK-NEXT: nvvm.setmaxregister decrease 40
+  // CHECK: nvvm.elect.sync
+  // CHECK: } else {
+  // CHECK-NEXT: nvvm.setmaxregister increase 232
+  sm90.kernel @roles <threads = 384, per_sm = 1> params [#sm90.pointer<0>] {
+  ^bb0(%p: !llvm.ptr<1>):
+    %warp = sm90.warp
+    sm90.specialize %warp producer 40 {
+      sm90.elect %warp {
+        llvm.store %warp, %p : i32, !llvm.ptr<1>
+      }
+    } consumers 232 {
+      llvm.store %warp, %p : i32, !llvm.ptr<1>
+    }
+  }
+
+  // 8 groups: 17 sections, of which the odd ones are groups. The last section's end is `rows`.
+  // CHECK-LABEL: llvm.func @rows(
+  // CHECK-SAME: %[[BOUNDS:[^:]*]]: !llvm.ptr<1>, %[[ROWS:[^:]*]]: i32
+  // CHECK-DAG: %[[LAST:.*]] = arith.constant 16 : i32
+  // CHECK: scf.while
+  // CHECK:   scf.while
+  // CHECK:     %[[MORE:.*]] = arith.cmpi slt, %{{.*}}, %[[LAST]]
+  // CHECK:   } do {
+  // CHECK:     %[[END:.*]] = llvm.load %{{.*}} invariant {{.*}}: !llvm.ptr<1> -> i64
+  // CHECK:     %[[END32:.*]] = arith.trunci %[[END]] : i64 to i32
+  // CHECK:     arith.select %{{.*}}, %[[ROWS]], %[[END32]]
+  // CHECK: } do {
+  // CHECK:   llvm.store
+  sm90.kernel @rows <threads = 128, per_sm = 1> params [#sm90.pointer<0>, #sm90.size<arg = 1, dim = 0>] {
+  ^bb0(%bounds: !llvm.ptr<1>, %rows: i32):
+    sm90.for_tiles bounds(%bounds : !llvm.ptr<1>) rows(%rows)
+        attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 256 : i64, raster = 16 : i64} {
+    ^bb0(%m: i32, %n: i32, %g: i32, %b: i32, %e: i32, %live: i1):
+      llvm.store %m, %bounds : i32, !llvm.ptr<1>
+      llvm.store %live, %bounds : i1, !llvm.ptr<1>
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// RUN: moe-opt %s --convert-tile-to-sm90 --canonicalize --cse | FileCheck %s
+
+// Weights [g, N, K] are rows of k in the stage; the product of every group in one kernel, with another for operands that TMA cannot
+// address. Rows outside the groups are tiles that are not live.
+module {
+  module @kernels {
+    // CHECK: gpu.module @kernels [#nvvm.target<chip = "sm_90a", features = "+ptx88">]
+    // CHECK-LABEL: sm90.kernel @nk_simple <threads = 256, per_sm = 2>
+    // CHECK-LABEL: sm90.kernel @nk <threads = 384, per_sm = 1>
+    // CHECK-SAME: #sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 128]>
+    // CHECK-SAME: #sm90.tensor_map<1, bf16, dims = [<of = size, dim = 2>, <of = size, dim = 1>, <of = size>], strides = [<of = stride, dim = 1>, <of = stride>], box = [64, 256, 1]>
+    // CHECK-SAME: fallback @nk_simple
+    // CHECK: sm90.ring arrivals 1 releases 8 : <4 x 49152>
+    // CHECK: producer 40 {
+    // CHECK:   sm90.for_tiles bounds({{.*}}) {{.*}}columns = 768 : i64, groups = 8 : i64, raster = 16 : i64, tile_m = 128 : i64, tile_n = 256 : i64
+    // CHECK:     sm90.acquire {{.*}} expect 49152
+    // CHECK:     sm90.tma_load {{.*}} bytes 16384
+    // CHECK:     sm90.tma_load {{.*}} bytes 32768
+    // CHECK: } consumers 232 {
+    // CHECK:   sm90.operand {{.*}} -> <k>
+    // CHECK:   sm90.operand {{.*}} -> <k>
+    // CHECK:   sm90.wgmma first bf16 {{.*}} -> !sm90.acc<256>
+    // CHECK:   scf.for
+    // CHECK:     sm90.wgmma bf16
+    // CHECK:     sm90.wgmma_wait 1
+    // CHECK:     sm90.release
+    // CHECK:   sm90.wgmma_wait 0
+    // CHECK:   sm90.epilogue
+    // CHECK:     arith.truncf {{.*}} : f32 to bf16
+    // CHECK:   sm90.store_zeros
+    func.func @nk(%x: memref<?x512xbf16, strided<[?, 1]>>, %w: memref<8x768x512xbf16, strided<[?, ?, 1]>>, %b: memref<8x2xi64>,
+                  %y: memref<?x768xbf16, strided<[?, 1]>>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16, strided<[?, 1]>>) rhs(%w : memref<8x768x512xbf16, strided<[?, ?, 1]>>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16, strided<[?, 1]>>) attributes {layout = #tile.rhs<nk>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
+    // Gate and up: half of the tile's columns from each half of the weights, boxes of 64 columns for [g, K, N].
+    // CHECK-LABEL: sm90.kernel @gated <
+    // CHECK-SAME: box = [64, 64, 1]
+    // CHECK: tile_n = 128 : i64
+    // CHECK-COUNT-4: sm90.tma_load {{.*}} bytes 8192
+    // CHECK: sm90.operand {{.*}} -> <mn>
+    // CHECK: sm90.epilogue {{.*}} columns = 384 : i64, {{.*}}parts = 2 : i64
+    func.func @gated(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x384xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x384xbf16>) attributes {accs = #tile.accs<concatenated>} {
+      ^bb0(%gate: f32, %up: f32):
+        %0 = arith.mulf %gate, %up : f32
+        %1 = arith.truncf %0 : f32 to bf16
+        tile.yield %1 : bf16
+      }
+      return
+    }
+
+    // Ragged contraction: both sides through a map that ends at the group's end.
+    // CHECK-LABEL: sm90.kernel @wgrad <
+    // CHECK-SAME: #sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <constant = 1073741824>, <constant = 2147418112>, <constant = 2147418112>], strides = [<of = stride>, <of = stride>, <constant = 34359738368, of = stride, sign = -1>], box = [64, 64, 1, 1]>
+    // CHECK: sm90.for_tiles contraction
+    // CHECK: sm90.epilogue {{.*}} plane
+    func.func @wgrad(%x: memref<?x512xbf16>, %dy: memref<?x768xbf16>, %b: memref<8x2xi64>, %dw: memref<8x512x768xf32>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%dy : memref<?x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>} {
+      ^bb0(%acc: f32):
+        tile.yield %acc : f32
+      }
+      return
+    }
+
+    // An explicit schedule wins.
+    // CHECK-LABEL: sm90.kernel @chosen <
+    // CHECK: sm90.ring arrivals 1 releases 8 : <5 x 32768>
+    func.func @chosen(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
+    // f32 is exact: no wgmma.
+    // CHECK-LABEL: sm90.kernel @exact <threads = 256, per_sm = 2>
+    // CHECK-NOT: sm90.wgmma
+    // CHECK: llvm.intr.fma
+    func.func @exact(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
+      tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>) {
+      ^bb0(%acc: f32):
+        tile.yield %acc : f32
+      }
+      return
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// RUN: moe-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{has 2 strides, expected 1}}
+module attributes {sm90.x = #sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>], strides = [<of = stride>, <of = stride>], box = [64, 128]>} {}
+
+// -----
+
+// expected-error @+1 {{box size #1 is 512, expected 1 to 256}}
+module attributes {sm90.x = #sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>], strides = [<of = stride>], box = [64, 512]>} {}
+
+// -----
+
+// expected-error @+1 {{inner box has 256 bytes, expected 128, the width of the swizzle}}
+module attributes {sm90.x = #sm90.tensor_map<0, f32, dims = [<constant = 64>, <of = size>], strides = [<of = stride>], box = [64, 128]>} {}
+
+// -----
+
+// expected-error @+1 {{tile takes 256 accumulator registers a thread, expected at most 128}}
+module attributes {sm90.schedule = #sm90.schedule<roles = pingpong, m = 128, n = 256, stages = 2>} {}
+
+// -----
+
+// expected-error @+1 {{m is 64, expected 128 for roles cooperative}}
+module attributes {sm90.schedule = #sm90.schedule<m = 64, n = 256, stages = 2>} {}
+
+// -----
+
+// expected-error @+1 {{n is 96, expected 64, 128, 192 or 256}}
+module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 96, stages = 2>} {}
+
+// -----
+
+// expected-error @+1 {{5 stages and 2 buffers take 278608 bytes of shared memory, expected at least 2 stages and at most 232448}}
+module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 5>} {}
+
+// -----
+
+// expected-error @+1 {{ring has 1 stages, expected at least 2}}
+func.func private @f(!sm90.ring<1 x 1024>)
+
+// -----
+
+// expected-error @+1 {{stage has 1000 bytes, expected a positive multiple of 1024}}
+func.func private @f(!sm90.ring<2 x 1000>)
+
+// -----
+
+// expected-error @+1 {{accumulator has 12 columns, expected a multiple of 8 from 8 to 256}}
+func.func private @f(!sm90.acc<12>)
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'sm90.kernel' op has 0 block arguments, expected 1, one for each parameter}}
+  sm90.kernel @k <threads = 128, blocks = 1> params [#sm90.pointer<0>] {
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'sm90.kernel' op argument #0 is 'i32', expected 'i64'}}
+  sm90.kernel @k <threads = 128, blocks = 1> params [#sm90.scalar<index = 0>] {
+  ^bb0(%n: i32):
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  // expected-error @+1 {{'sm90.kernel' op needs 262208 bytes of shared memory, expected at most 232448}}
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 65536>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %warp = sm90.warp
+    // expected-error @+1 {{'sm90.specialize' op budget of consumers is 236 registers, expected a multiple of 8 from 24 to 256}}
+    sm90.specialize %warp producer 40 {
+    } consumers 236 {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %warp = sm90.warp
+    // expected-error @+1 {{'sm90.specialize' op budgets come to 66560 registers for 384 threads, expected at most 65536}}
+    sm90.specialize %warp producer 40 {
+    } consumers 240 {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>], strides = [<of = stride>], box = [64, 16]>] {
+  ^bb0(%a: !sm90.tensor_map):
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 4096>
+    %cursor = sm90.start
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sm90.acquire' op expects 4096 bytes, but its block loads 2048}}
+    sm90.acquire %ring[%cursor] expect 4096 : !sm90.ring<4 x 4096>
+    sm90.tma_load %a[%zero, %zero] to %ring[%cursor] + %zero bytes 2048 : !sm90.ring<4 x 4096>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>], strides = [<of = stride>], box = [64, 16]>] {
+  ^bb0(%a: !sm90.tensor_map):
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 4096>
+    %cursor = sm90.start
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sm90.tma_load' op is multicast in a cluster of 1, expected 2}}
+    sm90.tma_load %a[%zero, %zero] to %ring[%cursor] + %zero bytes 2048 multicast : !sm90.ring<4 x 4096>
+  }
+}
