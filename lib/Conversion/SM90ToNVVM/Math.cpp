@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "Emit.h"
 #include "Patterns.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -22,9 +22,10 @@ Value instruction(Emit &emit, StringRef code, ValueRange operands) {
   std::string constraints = "=f";
   for (size_t i = 0; i < operands.size(); ++i)
     constraints += ",f";
-  return emit.op<LLVM::InlineAsmOp>(emit.f32(), operands, code, constraints, /*has_side_effects=*/false,
-                                    /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
-                                    LLVM::AsmDialectAttr::get(emit.b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
+  return emit
+      .op<LLVM::InlineAsmOp>(emit.f32(), operands, code, constraints, /*has_side_effects=*/false,
+                             /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                             LLVM::AsmDialectAttr::get(emit.b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
       .getRes();
 }
 
@@ -43,13 +44,13 @@ Value forEach(Emit &emit, ValueRange operands, function_ref<Value(ValueRange)> f
   return result;
 }
 
-template <typename OpT>
-struct LowerByInstruction : OpConversionPattern<OpT> {
+template <typename OpT> struct LowerByInstruction : OpConversionPattern<OpT> {
   LowerByInstruction(const TypeConverter &converter, MLIRContext *context, StringRef code, double scaleIn = 1,
                      double scaleOut = 1)
       : OpConversionPattern<OpT>(converter, context), code(code), scaleIn(scaleIn), scaleOut(scaleOut) {}
 
-  LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "is not on f32");
     Emit emit(rewriter, op.getLoc());
@@ -74,7 +75,8 @@ struct LowerByInstruction : OpConversionPattern<OpT> {
 /// 1 - 2 / (1 + exp(2 x)): tanh.approx has 11 bits, too few for a result of f32.
 struct LowerTanh : OpConversionPattern<math::TanhOp> {
   using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(math::TanhOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(math::TanhOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "is not on f32");
     Emit emit(rewriter, op.getLoc());

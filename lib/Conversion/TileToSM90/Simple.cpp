@@ -1,8 +1,8 @@
 //===- Simple.cpp - tile.ragged_gemm on ordinary loads ---------------------------===//
 //
-// What TMA and wgmma cannot do: f32 operands, pitches that are no multiple of 16 bytes, batches, sums of rows. Any strides,
-// any sizes; exact in f32. Tiles of 64 by 64 from the same scheduler; 256 threads, each with 4 by 4 elements an
-// accumulator; 16 of k at a time in shared memory as f32.
+// What TMA and wgmma cannot do: f32 operands, pitches that are no multiple of 16 bytes, batches, sums of rows. Any
+// strides, any sizes; exact in f32. Tiles of 64 by 64 from the same scheduler; 256 threads, each with 4 by 4 elements
+// an accumulator; 16 of k at a time in shared memory as f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,8 +44,8 @@ public:
         bounds = k.op<LLVM::GEPOp>(bounds.getType(), k.b.getI64Type(), bounds,
                                    ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(2 * offset)});
     }
-    Value rows = contraction ? (op.getLhs() ? k.size(op.getLhs(), 1) : k.c(1))
-                             : k.size(op.getOuts().front(), batch ? 1 : 0);
+    Value rows =
+        contraction ? (op.getLhs() ? k.size(op.getLhs(), 1) : k.c(1)) : k.size(op.getOuts().front(), batch ? 1 : 0);
     auto tiles = k.op<ForTilesOp>(TypeRange(), bounds, rows, ValueRange(), op.getNumGroups(), columns, kTile, kTile,
                                   /*raster=*/8, contraction);
     Type i32 = k.b.getI32Type();
@@ -165,8 +165,7 @@ private:
 
   /// Address of element `index` (i32) of the f32s in shared memory, from `first` on.
   Value sharedAt(Value index, int64_t first) {
-    return k.op<LLVM::GEPOp>(shared.getType(), k.b.getF32Type(), shared,
-                             ArrayRef<LLVM::GEPArg>{k.add(index, first)});
+    return k.op<LLVM::GEPOp>(shared.getType(), k.b.getF32Type(), shared, ArrayRef<LLVM::GEPArg>{k.add(index, first)});
   }
 
   void buildTile(Value live) {
@@ -234,7 +233,8 @@ private:
     });
   }
 
-  /// Both sides for depths first to first + 15, as [depth][row or column]. Neighbouring threads take neighbours in memory.
+  /// Both sides for depths first to first + 15, as [depth][row or column]. Neighbouring threads take neighbours in
+  /// memory.
   void fill(Value first, Value depth) {
     bool leftAlongDepth = !contraction, rightAlongDepth = !contraction && op.getLayout() == tile::RhsLayout::NK;
     for (int64_t step = 0; step < kTile * kDepth / kThreads; ++step) {
@@ -245,7 +245,8 @@ private:
       auto [rightDepth, rightPlace] = splitIndex(index, rightAlongDepth);
       for (int64_t part = 0; part < parts; ++part) {
         Value right = rightElement(k.add(first, rightDepth), k.add(column0, rightPlace), part, depth);
-        k.op<LLVM::StoreOp>(right, sharedAt(k.add(k.mul(rightDepth, kTile), rightPlace), (1 + part) * kTile * kDepth), 4);
+        k.op<LLVM::StoreOp>(right, sharedAt(k.add(k.mul(rightDepth, kTile), rightPlace), (1 + part) * kTile * kDepth),
+                            4);
       }
     }
   }

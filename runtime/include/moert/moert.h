@@ -139,9 +139,9 @@ typedef struct moe_options {
   uint32_t num_threads; /* cpu: worker threads; 0 = one for each core this process may use. cuda: must be 0 */
 } moe_options;
 
-/* Loads the kernels and constants of a program onto a device (cpu: device 0; cuda: number N of the driver, whose primary
- * context is retained). Refuses a program for another chip or CPU; MOE_UNSUPPORTED for a cuda program where there is no
- * CUDA driver or no GPU. options may be NULL. The session holds a reference to the program. */
+/* Loads the kernels and constants of a program onto a device (cpu: device 0; cuda: number N of the driver, whose
+ * primary context is retained). Refuses a program for another chip or CPU; MOE_UNSUPPORTED for a cuda program where
+ * there is no CUDA driver or no GPU. options may be NULL. The session holds a reference to the program. */
 MOE_API moe_status *moe_session_create(moe_program *program, int32_t device, const moe_options *options,
                                        moe_session **session);
 MOE_API void moe_session_retain(moe_session *session);
@@ -149,11 +149,11 @@ MOE_API void moe_session_release(moe_session *session);
 
 /* Runs an entry. Neither allocates nor synchronises on the device; on the cpu target it returns when the
  * outputs are written. workspace: as moe_workspace_query says, not shared with another enqueue in flight.
- * comm and stream: NULL on the cpu target. On cuda, buffers and workspace are memory that the device can use, stream is a
- * CUstream (NULL: the legacy default stream), and the outputs are written when the stream gets there; the stream may be
- * capturing a graph if the entry says MOE_ENTRY_CAPTURABLE. What moe_buffers say is read before the return. Enqueues of one session may run concurrently. On error nothing
- * has been written. An output must not overlap an input or another output; if the program
- * says `alias`, it may be that input: the same address, shape and strides. */
+ * comm and stream: NULL on the cpu target. On cuda, buffers and workspace are memory that the device can use, stream is
+ * a CUstream (NULL: the legacy default stream), and the outputs are written when the stream gets there; the stream may
+ * be capturing a graph if the entry says MOE_ENTRY_CAPTURABLE. What moe_buffers say is read before the return. Enqueues
+ * of one session may run concurrently. On error nothing has been written. An output must not overlap an input or
+ * another output; if the program says `alias`, it may be that input: the same address, shape and strides. */
 MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_buffer *inputs, size_t num_inputs,
                                 const moe_buffer *outputs, size_t num_outputs, void *workspace, size_t workspace_bytes,
                                 moe_comm *comm, void *stream);
@@ -179,9 +179,9 @@ typedef struct moe_fault {
 MOE_API const char *moe_fault_name(moe_fault_kind kind); /* "BAD_SIZES", ... ; "?" if unknown */
 
 /* Faults of the last enqueue that used this workspace, at most MOE_NUM_FAULT_KINDS, in order of kind.
- * On cuda it copies them from the device, which waits for the legacy default stream alone: synchronise the stream of the
- * enqueue first.
- * *n: on entry the room at faults, on return how many there are. Only the workspace's first bytes are read. */
+ * On cuda it copies them from the device, which waits for the legacy default stream alone: synchronise the stream of
+ * the enqueue first. *n: on entry the room at faults, on return how many there are. Only the workspace's first bytes
+ * are read. */
 MOE_API moe_status *moe_session_poll(moe_session *session, const void *workspace, moe_fault *faults, size_t *n);
 
 #ifdef __cplusplus

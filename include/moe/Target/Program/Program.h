@@ -64,8 +64,8 @@ struct ReadProgram {
 /// and func.
 FailureOr<ReadProgram> readProgram(ArrayRef<char> bytes, StringRef name, MLIRContext *context);
 
-/// Writes a file all or nothing: a temporary file beside it takes its name. "-" is standard output. What is there and no
-/// regular file is refused, as the name would be taken from a device or a pipe.
+/// Writes a file all or nothing: a temporary file beside it takes its name. "-" is standard output. What is there and
+/// no regular file is refused, as the name would be taken from a device or a pipe.
 llvm::Error writeFile(StringRef path, ArrayRef<char> bytes);
 
 } // namespace mlir::moe
