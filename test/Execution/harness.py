@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from moe_mlir import _runtime as _api
-from moe_mlir._runtime import Buffer, Runtime, Session
+from moe_mlir._runtime import Buffer, MoeError, Runtime, Session  # noqa: F401  tests take MoeError from here
 
 BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
 GUARD = 256
