@@ -22,6 +22,12 @@ void moe_run::check(moe_status *status) {
 
 namespace {
 
+/// An array without elements may have no memory, which memcpy may not be given.
+void copy(void *to, const void *from, size_t bytes) {
+  if (bytes)
+    std::memcpy(to, from, bytes);
+}
+
 class Host : public Device {
 public:
   void *allocate(size_t bytes) override {
@@ -32,8 +38,8 @@ public:
     return memory;
   }
   void free(void *memory) noexcept override { std::free(memory); }
-  void upload(void *to, const void *from, size_t bytes) override { std::memcpy(to, from, bytes); }
-  void download(void *to, const void *from, size_t bytes) override { std::memcpy(to, from, bytes); }
+  void upload(void *to, const void *from, size_t bytes) override { copy(to, from, bytes); }
+  void download(void *to, const void *from, size_t bytes) override { copy(to, from, bytes); }
   std::function<void()> capture(const std::function<void()> &) override {
     throw Error("--graph needs a program for cuda; this one is for cpu");
   }

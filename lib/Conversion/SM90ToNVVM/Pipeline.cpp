@@ -117,24 +117,6 @@ struct LowerAcquire : Pattern<AcquireOp> {
   }
 };
 
-struct LowerAwait : Pattern<AwaitOp> {
-  using Pattern::Pattern;
-  void lower(AwaitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
-    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
-    waitEmpty(emit, ring, adaptor.getCursor());
-    rewriter.eraseOp(op);
-  }
-};
-
-struct LowerCommit : Pattern<CommitOp> {
-  using Pattern::Pattern;
-  void lower(CommitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
-    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
-    emit.ptx("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [$0];", ring.full(emit.extract(adaptor.getCursor(), 0)));
-    rewriter.eraseOp(op);
-  }
-};
-
 struct LowerWait : Pattern<WaitOp> {
   using Pattern::Pattern;
   void lower(WaitOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
@@ -194,6 +176,6 @@ struct LowerWarp : Pattern<WarpOp> {
 } // namespace
 
 void mlir::sm90::populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerAwait, LowerCommit, LowerWait,
-               LowerRelease, LowerTmaLoad, LowerWarp>(converter, patterns.getContext());
+  patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerWait, LowerRelease, LowerTmaLoad,
+               LowerWarp>(converter, patterns.getContext());
 }

@@ -267,10 +267,12 @@ LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef n
     lowerSimple(op, builder, name);
     return success();
   }
+  ScheduleAttr schedule = getSchedule(op);
+  if (schedule.getRoles() != Roles::Cooperative || schedule.getCluster() != 1)
+    return op.emitOpError() << "has schedule " << schedule << ", expected roles = cooperative and cluster = 1";
   // Whether TMA can address the operands is known when they are.
   std::string fallback = (name + "_simple").str();
   lowerSimple(op, builder, fallback);
-  ScheduleAttr schedule = getSchedule(op);
   KernelBuilder kernel(builder, op.getLoc(), name);
   Gemm gemm(op, schedule, kernel);
   gemm.addSinks();

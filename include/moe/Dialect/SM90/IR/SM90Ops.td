@@ -151,12 +151,6 @@ def SM90_AcquireOp : SM90_Op<"acquire"> {
   let assemblyFormat = "$ring `[` $cursor `]` `expect` $bytes attr-dict `:` type($ring)";
   let hasVerifier = 1;
 }
-def SM90_AwaitOp : SM90_RingAccess<"await"> {
-  let summary = "producer: waits until the stage is empty";
-}
-def SM90_CommitOp : SM90_RingAccess<"commit"> {
-  let summary = "producer: this thread arrives at the full barrier once its cp.async copies have landed";
-}
 def SM90_WaitOp : SM90_RingAccess<"wait"> {
   let summary = "consumer: waits until the stage is full";
 }
@@ -182,26 +176,6 @@ def SM90_TmaLoadOp : SM90_Op<"tma_load"> {
                    I64Attr:$bytes, UnitAttr:$multicast);
   let assemblyFormat = "$map `[` $coordinates `]` `to` $ring `[` $cursor `]` `+` $offset `bytes` $bytes (`multicast` $multicast^)? attr-dict `:` type($ring)";
   let hasVerifier = 1;
-}
-
-def SM90_GatherPointersOp : SM90_Op<"gather_pointers", [Pure]> {
-  let summary = "addresses of the rows of a gathered tile that this thread of the producer warpgroup copies";
-  let description = [{
-    Thread t copies 16-byte chunk t % 8 of rows t / 8 + 16 j of the tile: row r of it is row `index[first + r]` of `source`, whose rows are `pitch`
-    bytes apart. Rows at or past `end`, and an index of -1, give a null pointer.
-  }];
-  let arguments = (ins SM90_Global:$source, I64:$pitch, SM90_Global:$index, I32:$first, I32:$end);
-  let results = (outs Variadic<I64>:$pointers);
-  let assemblyFormat = "$source `pitch` $pitch `index` $index `from` $first `to` $end attr-dict `:` type($source) `,` type($index) `->` type($pointers)";
-}
-
-def SM90_GatherLoadOp : SM90_Op<"gather_load"> {
-  let summary = "128 bytes of k of each gathered row into a stage, by the threads of the producer warpgroup";
-  let description = [{
-    `k` is the first byte of the rows, `width` their length; chunks past it and null pointers become zeros. The stage has the 128-byte swizzle.
-  }];
-  let arguments = (ins Variadic<I64>:$pointers, I32:$k, SM90_RingType:$ring, SM90_CursorType:$cursor, I64Attr:$width);
-  let assemblyFormat = "`(` $pointers `)` `at` $k `of` $width `to` $ring `[` $cursor `]` attr-dict `:` type($ring)";
 }
 
 //===----------------------------------------------------------------------===//
