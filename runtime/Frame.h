@@ -24,6 +24,7 @@ moe_status *checkWorkspace(const Entry &entry, const Call &call);
 /// A memref descriptor of a tensor of rank r has 3 + 2 r words: two pointers, an offset, r sizes, r strides in
 /// elements.
 inline char *pointerOf(const int64_t *descriptor) { return reinterpret_cast<char *>(intptr_t(descriptor[1])); }
+// NOLINTNEXTLINE(clang-analyzer-core.NullPointerArithm): a descriptor lies within a frame.
 inline const int64_t *sizesOf(const int64_t *descriptor) { return descriptor + 3; }
 inline const int64_t *stridesOf(const int64_t *descriptor, int32_t rank) { return descriptor + 3 + rank; }
 

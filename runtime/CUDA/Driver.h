@@ -116,6 +116,7 @@ constexpr int kCaptureThreadLocal = 1;
 
 /// The functions of libcuda.so.1 that are used.
 struct Driver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration cannot have them.
 #define X(name, parameters) Result(*name) parameters = nullptr;
   MOERT_CUDA_FUNCTIONS(X)
 #undef X

@@ -44,7 +44,7 @@ public:
       isFull = emit.cmp(arith::CmpIPredicate::sge, rowsLeft, 16);
       prepareRows();
       for (int64_t column = 0; column < width; column += kChunk)
-        buildChunk(acc, width, column);
+        buildChunk(acc, column);
     }
     rewriter.eraseOp(op);
   }
@@ -163,7 +163,7 @@ private:
     return results;
   }
 
-  void buildChunk(Value acc, int64_t width, int64_t start) {
+  void buildChunk(Value acc, int64_t start) {
     // pairs[out][8-column piece][q]
     SmallVector<std::array<std::array<Value, 2>, 8>> pairs(types.size());
     for (int64_t piece = 0; piece < 8; ++piece)

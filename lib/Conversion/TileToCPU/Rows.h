@@ -84,7 +84,7 @@ private:
   Value emitDeinterleave(vector::DeinterleaveOp op, const Piece &piece, unsigned result);
   Value emitInterleave(vector::InterleaveOp op, const Piece &piece);
   Value emitLookup(LookupOp op, const Piece &piece);
-  Value loadPiece(const Source &source, const Piece &piece, Type element);
+  Value loadPiece(const Source &source, const Piece &piece);
   Value column(const Piece &piece);
   Value loadVector(Value memory, Value column, int64_t width);
   void storeVector(Value vector, Value memory, Value column);

@@ -82,7 +82,7 @@ Value RowBody::emitNew(Value vector, const Piece &piece) {
   unsigned result = cast<OpResult>(vector).getResultNumber();
   Type element = cast<VectorType>(vector.getType()).getElementType();
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](LoadOp) { return loadPiece(sources.lookup(vector), piece, element); })
+      .Case([&](LoadOp) { return loadPiece(sources.lookup(vector), piece); })
       .Case([&](arith::ConstantOp constant) { return emitConstant(constant, piece); })
       .Case([&](vector::BroadcastOp broadcast) -> Value {
         return vector::BroadcastOp::create(builder, loc, VectorType::get(piece.width, element),
@@ -104,7 +104,7 @@ Value RowBody::emitNew(Value vector, const Piece &piece) {
       .Default([&](Operation *op) { return emitElementwise(op, &piece, result); });
 }
 
-Value RowBody::loadPiece(const Source &source, const Piece &piece, Type element) {
+Value RowBody::loadPiece(const Source &source, const Piece &piece) {
   Value at = column(piece);
   if (source.valid)
     at = arith::SelectOp::create(builder, loc, source.valid, at, index(0));

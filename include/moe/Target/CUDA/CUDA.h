@@ -12,7 +12,7 @@
 
 namespace llvm {
 class raw_ostream;
-}
+} // namespace llvm
 
 namespace mlir::moe {
 
