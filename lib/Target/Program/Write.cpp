@@ -265,6 +265,20 @@ std::vector<Offset<fb::Argument>> EntryWriter::writeInputs() {
   return result;
 }
 
+/// Number of the input that the caller may pass as this output too, or -1: the output begins as its copy, and nothing
+/// uses the input after that.
+static int32_t findAlias(prog::OutputOp output) {
+  auto isBefore = [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); };
+  auto users = llvm::to_vector(output.getBuffer().getUsers());
+  auto first = std::min_element(users.begin(), users.end(), isBefore);
+  auto copy = first == users.end() ? prog::CopyOp() : dyn_cast<prog::CopyOp>(*first);
+  auto input = copy ? dyn_cast<BlockArgument>(copy.getSource()) : BlockArgument();
+  if (!input || llvm::any_of(input.getUsers(),
+                             [&](Operation *user) { return !isa<prog::DimOp>(user) && copy->isBeforeInBlock(user); }))
+    return -1;
+  return static_cast<int32_t>(input.getArgNumber());
+}
+
 std::vector<Offset<fb::Argument>> EntryWriter::writeOutputs() {
   std::vector<Offset<fb::Argument>> result;
   for (prog::OutputOp output : program.getOutputs()) {
@@ -273,7 +287,8 @@ std::vector<Offset<fb::Argument>> EntryWriter::writeOutputs() {
     SmallVector<uint32_t> sizes = exprs(type, output.getDims());
     std::vector<uint32_t> exprNumbers(sizes.begin(), sizes.end());
     result.push_back(fb::CreateArgumentDirect(fbb, program.getOutputName(output.getIndex()).c_str(),
-                                              toDType(cast<MemRefType>(type).getElementType()), &dims, &exprNumbers));
+                                              toDType(cast<MemRefType>(type).getElementType()), &dims, &exprNumbers,
+                                              findAlias(output)));
   }
   return result;
 }

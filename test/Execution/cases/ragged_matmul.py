@@ -114,6 +114,32 @@ def case_17_overwrite_or_accumulate_on_empty_work() -> None:
     equal(dw, per_expert([9, 7], 16, 16, f32))
 
 
+def case_17_the_buffer_that_is_added_to_may_be_the_output() -> None:
+    program = compile(texts.wgrad(2, 16, 16, 2, bf16, accumulate=True))
+    assert program.program.entry().outputs[0].alias == 3, program.program.entry()
+    dw = np.full((2, 16, 16), 7, f32)
+    program.run(ones(2, 16), ones(2, 16), np.array([2, 0], i32), dw, outputs=[dw])
+    equal(dw, per_expert([9, 7], 16, 16, f32))
+
+
+def case_an_input_that_is_read_again_is_no_output() -> None:
+    """Both results begin as the same buffer: only the second may be it."""
+    text = texts.wgrad(2, 16, 16, 2, bf16, accumulate=True)
+    text = text.replace("-> tensor<2x16x16xf32> {", "-> (tensor<2x16x16xf32>, tensor<2x16x16xf32>) {")
+    product = next(line for line in text.splitlines() if "moe.ragged_matmul" in line)
+    rest = text.splitlines()[text.splitlines().index(product) + 1]
+    text = text.replace(rest, rest + "\n" + product.replace("%dw", "%again") + "\n" + rest)
+    text = text.replace(
+        "return %dw : tensor<2x16x16xf32>", "return %dw, %again : tensor<2x16x16xf32>, tensor<2x16x16xf32>"
+    )
+    program = compile(text)
+    first, second = (o.alias for o in program.program.entry().outputs)
+    assert first is None or second is None, (first, second)
+    found = program.run(ones(2, 16), ones(2, 16), np.array([2, 0], i32), np.full((2, 16, 16), 7, f32))
+    for dw in found:
+        equal(dw, per_expert([9, 7], 16, 16, f32))
+
+
 def case_24_a_local_shard_computes_only_its_groups() -> None:
     program = compile(texts.forward(8, 16, 8, 4, bf16, local=2, offset=2))
     (y,) = program.run(ones(8, 16), per_expert([1, 2], 16, 8), np.array([1, 2, 3, 2], i32))
