@@ -38,7 +38,7 @@
 // DUMP-NEXT: 6.object.so
 // DUMP-NEXT: 7.program.moe
 // DUMP-NOT:  {{.}}
-// TARGET: Cannot find option named 'tpu'
+// TARGET: target is 'tpu', expected cpu or cuda
 // CPU: error: cpu level is 'pentium', expected native, {{.*}}x86-64-v3
 // PHASE: Cannot find option named 'tiles'
 // FUSION: Cannot find option named 'weight'

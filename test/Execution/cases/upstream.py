@@ -47,7 +47,7 @@ def property_arithmetic_follows_numpy() -> None:
 
 
 def property_functions_follow_numpy() -> None:
-    x = rng().standard_normal((5, 47)) * 3
+    x = np.clip(rng().standard_normal((5, 47)) * 3, -8, 8)  # exp of it is finite in f16
     ops = {
         **{
             f"math.{name}": getattr(np, name)

@@ -115,7 +115,7 @@ def SM90_RolesAttr : EnumAttr<SM90_Dialect, SM90_Roles, "roles">;
 def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
   let summary = "how a ragged product runs: the tile, the pipeline, who does what";
   let description = [{
-    Attached to a `tile.ragged_gemm` as `sm90.schedule`, by `sm90-schedule` or by hand. `m` rows and `n` columns of the product (before accumulators
+    Attached to a `tile.ragged_gemm` as `sm90.schedule`, by hand; without it the lowering chooses by the product's width. `m` rows and `n` columns of the product (before accumulators
     meet) a tile, 64 of k a stage; tiles are visited in bands of `raster` rows of tiles; `buffers` staging buffers of 2 KB a consumer warp;
     `registers` for a thread of the producer and of the consumers.
 
