@@ -268,8 +268,9 @@ LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef n
     return success();
   }
   ScheduleAttr schedule = getSchedule(op);
-  if (schedule.getRoles() != Roles::Cooperative || schedule.getCluster() != 1)
-    return op.emitOpError() << "has schedule " << schedule << ", expected roles = cooperative and cluster = 1";
+  if (schedule.getRoles() != Roles::Cooperative || schedule.getCluster() != 1 || schedule.getOrder() != Order::Static)
+    return op.emitOpError() << "has schedule " << schedule
+                            << ", expected roles = cooperative, cluster = 1 and order = static";
   // Whether TMA can address the operands is known when they are.
   std::string fallback = (name + "_simple").str();
   lowerSimple(op, builder, fallback);

@@ -30,5 +30,6 @@ ScheduleAttr sm90::getSchedule(tile::RaggedGemmOp op) {
     return chosen;
   bool wide = op.getN() > 128 * op.getNumAccumulators();
   return ScheduleAttr::get(op.getContext(), Roles::Cooperative, 128, wide ? 256 : 128, wide ? 4 : 6, /*cluster=*/1,
-                           /*raster=*/16, /*buffers=*/2, /*producer_registers=*/40, /*consumer_registers=*/232);
+                           /*raster=*/16, Order::Static, /*buffers=*/2, /*producer_registers=*/40,
+                           /*consumer_registers=*/232);
 }

@@ -70,3 +70,6 @@ gpu.module @kernels {
 
 // CHECK: sm90.schedule = #sm90.schedule<roles = pingpong, m = 64, n = 256, stages = 5, buffers = 1>
 module attributes {sm90.schedule = #sm90.schedule<roles = pingpong, m = 64, n = 256, stages = 5, buffers = 1>} {}
+
+// CHECK: sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2, order = dynamic>
+module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2, order = dynamic>} {}

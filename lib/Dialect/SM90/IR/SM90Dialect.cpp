@@ -93,7 +93,7 @@ LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t c
 }
 
 LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, int64_t n, int64_t stages,
-                                   int64_t cluster, int64_t raster, int64_t buffers, int64_t, int64_t) {
+                                   int64_t cluster, int64_t raster, Order, int64_t buffers, int64_t, int64_t) {
   bool pingpong = roles == Roles::Pingpong;
   if (m != 128 && !(pingpong && m == 64)) // (C1)
     return emitError() << "m is " << m << ", expected " << (pingpong ? "64 or 128" : "128") << " for roles "
@@ -102,7 +102,7 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
     return emitError() << "n is " << n << ", expected 64, 128, 192 or 256";
   if (int64_t registers = m * n / (pingpong ? 128 : 256); registers > 128)
     return emitError() << "tile takes " << registers << " accumulator registers a thread, expected at most 128";
-  if (cluster != 1 && cluster != 2)
+  if (cluster != 1 && cluster != 2) // (C3)
     return emitError() << "cluster is " << cluster << ", expected 1 or 2";
   if (raster < 1 || buffers < 1)
     return emitError() << "raster is " << raster << " and buffers is " << buffers << ", expected at least 1";

@@ -112,21 +112,29 @@ def SM90_Roles : SM90_Enum<"Roles", "how two consumer warpgroups share the work"
 ]>;
 def SM90_RolesAttr : EnumAttr<SM90_Dialect, SM90_Roles, "roles">;
 
+def SM90_Order : SM90_Enum<"Order", "which tiles a block takes", [
+  I32EnumCase<"Static", 0, "static">,   // every n-th, n blocks (clusters) in all
+  I32EnumCase<"Dynamic", 1, "dynamic">  // the next one that no other has taken, by a counter in global memory
+]>;
+def SM90_OrderAttr : EnumAttr<SM90_Dialect, SM90_Order, "order">;
+
 def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
   let summary = "how a ragged product runs: the tile, the pipeline, who does what";
   let description = [{
     Attached to a `tile.ragged_gemm` as `sm90.schedule`, by hand; without it the lowering chooses by the product's width. `m` rows and `n` columns of the product (before accumulators
-    meet) a tile, 64 of k a stage; tiles are visited in bands of `raster` rows of tiles; `buffers` staging buffers of 2 KB a consumer warp;
-    `registers` for a thread of the producer and of the consumers.
+    meet) a tile, 64 of k a stage; blocks in a `cluster`; tiles are listed in bands of `raster` rows of tiles and taken in this `order`; `buffers` staging buffers of
+    2 KB a consumer warp; `registers` for a thread of the producer and of the consumers.
 
     Example: `#sm90.schedule<roles = cooperative, m = 128, n = 256, stages = 4>`
 
     Constraints:
     - (C1) m is 128 (cooperative), or 64 or 128 (pingpong); n is 64, 128, 192 or 256; m * n / 128 (cooperative: half of it) is at most 128 registers.
     - (C2) the stages and staging buffers fit the shared memory.
+    - (C3) cluster is 1 or 2; raster and buffers are at least 1.
   }];
   let parameters = (ins DefaultValuedParameter<"::mlir::sm90::Roles", "::mlir::sm90::Roles::Cooperative">:$roles,
     "int64_t":$m, "int64_t":$n, "int64_t":$stages, DefaultValuedParameter<"int64_t", "1">:$cluster, DefaultValuedParameter<"int64_t", "16">:$raster,
+    DefaultValuedParameter<"::mlir::sm90::Order", "::mlir::sm90::Order::Static">:$order,
     DefaultValuedParameter<"int64_t", "2">:$buffers, DefaultValuedParameter<"int64_t", "40">:$producer_registers,
     DefaultValuedParameter<"int64_t", "232">:$consumer_registers);
   let assemblyFormat = "`<` struct(params) `>`";
