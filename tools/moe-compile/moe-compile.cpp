@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cache.h"
 #include "Compiler.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -58,12 +59,35 @@ static cl::list<Fusion> disabledFusions(
     cl::values(clEnumValN(Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
                clEnumValN(Fusion::Gather, "gather", "gathered rows as a product's source"),
                clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
+static cl::opt<bool> cached("cache", cl::desc("take the program from the cache on disk, or put it there"),
+                            cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why something was not fused"),
                              cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
   llvm::errs() << "moe-compile: error: " << message << "\n";
   return 1;
+}
+
+/// The program's place in the cache.
+static llvm::Expected<CachedProgram> findPlace(const CompilerOptions &options, StringRef input) {
+  llvm::Expected<CachedProgram> place = CachedProgram::create();
+  if (!place)
+    return place.takeError();
+  static int anchor;
+  place->addTool(llvm::sys::fs::getMainExecutable("moe-compile", &anchor));
+  place->add(target);
+  if (options.target == TargetKind::CUDA) {
+    place->add(options.cuda.chip);
+    place->add(std::to_string(options.cuda.ptxVersion));
+    place->addTool(options.cuda.ptxas);
+  } else {
+    place->add(options.level.name);
+  }
+  for (const std::string &fusion : options.pipeline.disabledFusions)
+    place->add(fusion);
+  place->add(input);
+  return place;
 }
 
 int main(int argc, char **argv) {
@@ -79,6 +103,8 @@ int main(int argc, char **argv) {
   if (cpu.getNumOccurrences() && isCuda)
     return fail("--cpu is for --target=cpu only");
   bool isText = lastPhase <= Phase::Kernels;
+  if (cached && (lastPhase != Phase::Program || !dumpDir.empty() || remarks))
+    return fail("--cache is for whole programs, without --dump-dir and --remarks");
   if (outputPath.empty() && !isText)
     return fail("no output file: name one with -o");
   if (!dumpDir.empty())
@@ -96,6 +122,7 @@ int main(int argc, char **argv) {
   std::unique_ptr<llvm::MemoryBuffer> input = openInputFile(inputPath, &message);
   if (!input)
     return fail(message);
+  StringRef text = input->getBuffer();
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(input), llvm::SMLoc());
   SourceMgrDiagnosticHandler printDiagnostics(*sources, &context);
@@ -112,8 +139,12 @@ int main(int argc, char **argv) {
     if (failed(checkCUDATarget(options.cuda, nowhere)))
       return 1;
     // Before anything is compiled: without it all would be in vain.
-    if (lastPhase >= Phase::Object && failed(findCUDATool("ptxas", ptxas, nowhere)))
-      return 1;
+    if (lastPhase >= Phase::Object) {
+      FailureOr<std::string> found = findCUDATool("ptxas", ptxas, nowhere);
+      if (failed(found))
+        return 1;
+      options.cuda.ptxas = *found;
+    }
   } else {
     FailureOr<CPULevel> level = resolveCPULevel(cpu, nowhere);
     if (failed(level))
@@ -126,15 +157,32 @@ int main(int argc, char **argv) {
   }
   options.dumpDir = dumpDir;
 
+  // A copy: the linker resets all command line options.
+  std::string path = outputPath.empty() ? "-" : outputPath.getValue();
+  auto write = [&](ArrayRef<char> output) {
+    if (llvm::Error error = writeFile(path, output))
+      return fail("cannot write '" + path + "': " + llvm::toString(std::move(error)));
+    return 0;
+  };
+  std::optional<CachedProgram> place;
+  if (cached) {
+    llvm::Expected<CachedProgram> found = findPlace(options, text);
+    if (!found)
+      return fail(llvm::toString(found.takeError()));
+    place = *found;
+    if (std::unique_ptr<llvm::MemoryBuffer> program = place->find())
+      return write({program->getBufferStart(), program->getBufferSize()});
+  }
+
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
-  // A copy: the linker resets all command line options.
-  std::string path = outputPath.empty() ? "-" : outputPath.getValue();
   FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
   if (failed(output))
     return 1;
-  if (llvm::Error error = writeFile(path, *output))
-    return fail("cannot write '" + path + "': " + llvm::toString(std::move(error)));
-  return 0;
+  if (place)
+    if (llvm::Error error = place->store(*output))
+      llvm::errs() << "moe-compile: warning: the program is not kept in the cache: " << llvm::toString(std::move(error))
+                   << "\n";
+  return write(*output);
 }
