@@ -9,6 +9,7 @@
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 #include "moe/Dialect/SM90/IR/SM90.h"
+#include "moe/Dialect/SM90/Transforms/Passes.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 #include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/Tile/Transforms/Passes.h"
@@ -27,6 +28,7 @@ void moe::registerMoEPasses() {
   moe::registerMoETransformsPasses();
   tile::registerTilePasses();
   prog::registerProgPasses();
+  sm90::registerSM90Passes();
   moe::registerConversionPasses();
   moe::registerPipelinesPasses();
   moe::registerPipelines();

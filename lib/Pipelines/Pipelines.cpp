@@ -69,7 +69,8 @@ void moe::buildKernelsPipeline(OpPassManager &pm, const CPULevel &level) {
   pm.addPass(createConvertKernelsToLLVMPass());
 }
 
-void moe::buildCUDAKernelsPipeline(OpPassManager &pm) {
+void moe::buildCUDAKernelsPipeline(OpPassManager &pm, const sm90::SM90ChooseSchedulesPassOptions &schedules) {
+  pm.addPass(sm90::createSM90ChooseSchedulesPass(schedules));
   pm.addPass(createConvertTileToSM90Pass());
   addCleanup(pm);
   pm.addPass(createConvertSM90ToNVVMPass());

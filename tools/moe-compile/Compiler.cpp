@@ -167,7 +167,7 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
       original ? original.clone() : ModuleOp::create(builder, module.getLoc(), StringRef("kernels"));
   bool isCuda = options.target == TargetKind::CUDA;
   auto buildKernels = [&](OpPassManager &pm) {
-    isCuda ? buildCUDAKernelsPipeline(pm) : buildKernelsPipeline(pm, options.level);
+    isCuda ? buildCUDAKernelsPipeline(pm, options.schedules) : buildKernelsPipeline(pm, options.level);
   };
   if (failed(run(Phase::Kernels, *kernels, buildKernels)))
     return failure();

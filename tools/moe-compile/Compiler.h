@@ -19,8 +19,9 @@ enum class TargetKind { CPU, CUDA };
 struct CompilerOptions {
   Phase last = Phase::Program;
   TargetKind target = TargetKind::CPU;
-  CPULevel level;         ///< of the cpu target
-  CUDATargetOptions cuda; ///< of the cuda target
+  CPULevel level;                                 ///< of the cpu target
+  CUDATargetOptions cuda;                         ///< of the cuda target
+  sm90::SM90ChooseSchedulesPassOptions schedules; ///< of the cuda target
   PipelineOptions pipeline;
   /// Where to write one file a phase, and a reproducer of a failure; "" for nowhere. It exists.
   std::string dumpDir;

@@ -39,6 +39,9 @@ static cl::opt<int64_t> ptxVersion("ptx-version",
 static cl::opt<std::string>
     ptxas("ptxas", cl::desc("cuda: the ptxas to run (default: from PATH, CUDA_HOME, CUDA_PATH or /usr/local/cuda)"),
           cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    schedule("schedule", cl::desc("cuda: a #sm90.schedule<...> for every product that has none and suits wgmma"),
+             cl::value_desc("attribute"), cl::cat(category));
 static cl::opt<Phase>
     lastPhase("compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program),
               cl::cat(category),
@@ -97,7 +100,7 @@ int main(int argc, char **argv) {
   bool isCuda = target == "cuda";
   if (target != "cpu" && !isCuda)
     return fail("target is '" + target + "', expected cpu or cuda");
-  for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas})
+  for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas, &schedule})
     if (option->getNumOccurrences() && !isCuda)
       return fail("--" + option->ArgStr + " is for --target=cuda only");
   if (cpu.getNumOccurrences() && isCuda)
@@ -136,6 +139,7 @@ int main(int argc, char **argv) {
   options.target = isCuda ? TargetKind::CUDA : TargetKind::CPU;
   if (isCuda) {
     options.cuda = {chip, ptxVersion, ptxas};
+    options.schedules.schedule = schedule;
     if (failed(checkCUDATarget(options.cuda, nowhere)))
       return 1;
     // Before anything is compiled: without it all would be in vain.

@@ -9,6 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassOptions.h"
+#include "moe/Dialect/SM90/Transforms/Passes.h"
 #include "moe/Target/CPU/CPU.h"
 
 namespace mlir::moe {
@@ -36,7 +37,7 @@ void buildKernelsPipeline(OpPassManager &pm, const CPULevel &level);
 
 /// `kernels` for the cuda target: module @kernels with a gpu.module of llvm.funcs, which say in sm90 attributes how
 /// they are launched.
-void buildCUDAKernelsPipeline(OpPassManager &pm);
+void buildCUDAKernelsPipeline(OpPassManager &pm, const sm90::SM90ChooseSchedulesPassOptions &schedules);
 
 /// Registers, for moe-opt: moe-to-moe-pipeline, moe-to-tile-pipeline, moe-to-bufferized-pipeline and
 /// moe-to-prog-pipeline, each from the input to the end of that phase.

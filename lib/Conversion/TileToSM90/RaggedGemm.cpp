@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Schedule.h"
 #include "Sources.h"
+#include "moe/Dialect/SM90/Transforms/Schedule.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -262,12 +262,14 @@ private:
 } // namespace
 
 LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name) {
-  std::string why;
-  if (!suitsWgmma(op, why)) {
+  auto schedule = op->getAttrOfType<ScheduleAttr>(kScheduleName);
+  if (!schedule) {
     lowerSimple(op, builder, name);
     return success();
   }
-  ScheduleAttr schedule = getSchedule(op);
+  std::string why;
+  if (!suitsWgmma(op, why))
+    return op.emitOpError() << "has a schedule of wgmma, but " << why;
   if (schedule.getRoles() != Roles::Cooperative || schedule.getCluster() != 1 || schedule.getOrder() != Order::Static)
     return op.emitOpError() << "has schedule " << schedule
                             << ", expected roles = cooperative, cluster = 1 and order = static";

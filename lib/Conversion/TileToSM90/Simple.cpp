@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "Schedule.h"
 
 using namespace mlir;
 using namespace mlir::sm90;

@@ -31,7 +31,7 @@ module {
     func.func @nk(%x: memref<?x512xbf16, strided<[?, 1]>>, %w: memref<8x768x512xbf16, strided<[?, ?, 1]>>, %b: memref<8x2xi64>,
                   %y: memref<?x768xbf16, strided<[?, 1]>>) {
       tile.ragged_gemm lhs(%x : memref<?x512xbf16, strided<[?, 1]>>) rhs(%w : memref<8x768x512xbf16, strided<[?, ?, 1]>>) bounds(%b : memref<8x2xi64>)
-          outs(%y : memref<?x768xbf16, strided<[?, 1]>>) attributes {layout = #tile.rhs<nk>} {
+          outs(%y : memref<?x768xbf16, strided<[?, 1]>>) attributes {layout = #tile.rhs<nk>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
       ^bb0(%acc: f32):
         %0 = arith.truncf %acc : f32 to bf16
         tile.yield %0 : bf16
@@ -48,7 +48,7 @@ module {
     // CHECK: sm90.epilogue {{.*}} columns = 384 : i64, {{.*}}parts = 2 : i64
     func.func @gated(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x384xbf16>) {
       tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
-          outs(%y : memref<?x384xbf16>) attributes {accs = #tile.accs<concatenated>} {
+          outs(%y : memref<?x384xbf16>) attributes {accs = #tile.accs<concatenated>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
       ^bb0(%gate: f32, %up: f32):
         %0 = arith.mulf %gate, %up : f32
         %1 = arith.truncf %0 : f32 to bf16
@@ -64,14 +64,14 @@ module {
     // CHECK: sm90.epilogue {{.*}} plane
     func.func @wgrad(%x: memref<?x512xbf16>, %dy: memref<?x768xbf16>, %b: memref<8x2xi64>, %dw: memref<8x512x768xf32>) {
       tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%dy : memref<?x768xbf16>) bounds(%b : memref<8x2xi64>)
-          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>} {
+          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
       ^bb0(%acc: f32):
         tile.yield %acc : f32
       }
       return
     }
 
-    // An explicit schedule wins.
+    // Another tile and ring.
     // CHECK-LABEL: sm90.kernel @chosen <
     // CHECK: sm90.ring arrivals 1 releases 8 : <5 x 32768>
     func.func @chosen(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
@@ -84,7 +84,7 @@ module {
       return
     }
 
-    // f32 is exact: no wgmma.
+    // Without a schedule: ordinary loads, exact in f32.
     // CHECK-LABEL: sm90.kernel @exact <threads = 256, per_sm = 2>
     // CHECK-NOT: sm90.wgmma
     // CHECK: llvm.intr.fma

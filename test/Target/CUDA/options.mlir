@@ -3,6 +3,7 @@
 // RUN: not moe-compile --target=cuda --ptx-version=80 %s -o %t 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: not moe-compile --target=cuda --chip=sm_80 %s -o %t 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not moe-compile --target=cuda --ptxas=%t.absent %s -o %t 2>&1 | FileCheck %s --check-prefix=PTXAS
+// RUN: not moe-compile '--schedule=#sm90.schedule<m = 128, n = 128, stages = 4>' %s -o %t 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not moe-compile --ptx-version=88 %s -o %t 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not moe-compile --target=cuda --cpu=native %s -o %t 2>&1 | FileCheck %s --check-prefix=CUDA
 
@@ -10,6 +11,7 @@
 // OLD: error: ptx version is 80, expected one from 86
 // CHIP: error: chip is 'sm_80', expected sm_90a
 // PTXAS: error: ptxas is '{{.*}}.absent', which is not a program
+// SCHEDULE: error: --schedule is for --target=cuda only
 // CPU: error: --ptx-version is for --target=cuda only
 // CUDA: error: --cpu is for --target=cpu only
 

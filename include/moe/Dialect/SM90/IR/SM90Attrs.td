@@ -121,7 +121,7 @@ def SM90_OrderAttr : EnumAttr<SM90_Dialect, SM90_Order, "order">;
 def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
   let summary = "how a ragged product runs: the tile, the pipeline, who does what";
   let description = [{
-    Attached to a `tile.ragged_gemm` as `sm90.schedule`, by hand; without it the lowering chooses by the product's width. `m` rows and `n` columns of the product (before accumulators
+    Attached to a `tile.ragged_gemm` as `sm90.schedule`, by hand or by `sm90-choose-schedules`. `m` rows and `n` columns of the product (before accumulators
     meet) a tile, 64 of k a stage; blocks in a `cluster`; tiles are listed in bands of `raster` rows of tiles and taken in this `order`; `buffers` staging buffers of
     2 KB a consumer warp; `registers` for a thread of the producer and of the consumers.
 

@@ -1,6 +1,6 @@
 //===- Schedule.cpp - which kernel suits a product ------------------------------===//
 
-#include "Schedule.h"
+#include "moe/Dialect/SM90/Transforms/Schedule.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -25,9 +25,7 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   return true;
 }
 
-ScheduleAttr sm90::getSchedule(tile::RaggedGemmOp op) {
-  if (auto chosen = op->getAttrOfType<ScheduleAttr>(kScheduleName))
-    return chosen;
+ScheduleAttr sm90::chooseSchedule(tile::RaggedGemmOp op) {
   bool wide = op.getN() > 128 * op.getNumAccumulators();
   return ScheduleAttr::get(op.getContext(), Roles::Cooperative, 128, wide ? 256 : 128, wide ? 4 : 6, /*cluster=*/1,
                            /*raster=*/16, Order::Static, /*buffers=*/2, /*producer_registers=*/40,

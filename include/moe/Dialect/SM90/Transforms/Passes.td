@@ -1,0 +1,31 @@
+//===- Passes.td - passes that choose how kernels run on sm90 ------------===//
+
+#ifndef MOE_DIALECT_SM90_TRANSFORMS_PASSES_TD
+#define MOE_DIALECT_SM90_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SM90ChooseSchedulesPass : Pass<"sm90-choose-schedules", "::mlir::ModuleOp"> {
+  let summary = "chooses the schedules of ragged products";
+  let description = [{
+    Runs on module @kernels before `convert-tile-to-sm90`: each `tile.ragged_gemm` that wgmma can compute gets the attribute `sm90.schedule`. One
+    that has it keeps it. A product that wgmma cannot compute is left alone and will run on ordinary loads; a remark says why. If it
+    has a schedule, that is an error.
+
+    Before:
+    ```mlir
+    tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x768xbf16>) {
+    ```
+    After:
+    ```mlir
+    tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x768xbf16>)
+        attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+    ```
+  }];
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"\"", "a #sm90.schedule<...> for every product that has none; empty: the pass chooses">
+  ];
+  let dependentDialects = ["::mlir::sm90::SM90Dialect"];
+}
+
+#endif
