@@ -143,9 +143,10 @@ private:
     return emit.add(pairs, emit.mul(emit.andi(rows, 1), llvm::divideCeil(columnTiles, 2)));
   }
 
-  /// Row and column of tile `local` in a section of `rows` rows of tiles: bands of `raster` rows, columns outside.
+  /// Row and column of tile (or pair) `local` in a section of `rows` rows of them: bands of `raster` rows of tiles,
+  /// columns outside.
   std::pair<Value, Value> placeInBands(Value local, Value rows) {
-    int64_t raster = op.getRaster();
+    int64_t raster = cluster ? llvm::divideCeil(op.getRaster(), 2) : op.getRaster();
     Value band = emit.divu(local, columnTiles * raster);
     Value inBand = emit.sub(local, emit.mul(band, columnTiles * raster));
     Value top = emit.mul(band, raster);

@@ -19,7 +19,7 @@ class Gemm {
 public:
   Gemm(tile::RaggedGemmOp op, ScheduleAttr schedule, KernelBuilder &kernel)
       : op(op), schedule(schedule), k(kernel), contraction(op.getMode() == tile::GemmMode::Contraction),
-        parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
+        cluster(schedule.getCluster() == 2), parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
 
   void build() {
     warp = k.op<WarpOp>(k.b.getI32Type());
@@ -33,8 +33,8 @@ public:
       b = createGroupRows(k, op.getRhs(), schedule.getN(), Side::Column);
       rows = k.size(op.getLhs(), 1);
     } else {
-      a = createRows(k, op.getLhs(), schedule.getM());
-      b = createWeights(k, op, schedule.getN());
+      a = createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster);
+      b = createWeights(k, op, schedule.getN(), /*cut=*/cluster);
       rows = k.size(op.getOuts().front(), 0);
       blocks = k.shr(k.add(k.size(op.getLhs(), 1), kBlock - 1), 6);
     }
@@ -63,11 +63,13 @@ private:
                                   schedule.getM(), schedule.getN() / parts, schedule.getRaster(), contraction);
     OpBuilder::InsertionGuard guard(k.b);
     Type i32 = k.b.getI32Type();
-    Block *block = k.b.createBlock(&tiles.getBody(), {}, {i32, i32, i32, i32, i32, k.b.getI1Type(), start.getType()},
-                                   SmallVector<Location>(7, k.loc));
-    auto arguments = block->getArguments();
-    Tile tile{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]};
-    Value next = body(tile, arguments[6]);
+    SmallVector<Type> types(5, i32);
+    types.append(cluster ? 2 : 1, k.b.getI1Type());
+    types.push_back(start.getType());
+    Block *block = k.b.createBlock(&tiles.getBody(), {}, types, SmallVector<Location>(types.size(), k.loc));
+    auto at = [&](unsigned i) { return block->getArgument(i); };
+    Tile tile{at(0), at(1), at(2), at(3), at(4), at(5), cluster ? at(6) : Value()};
+    Value next = body(tile, block->getArguments().back());
     k.op<YieldOp>(next);
   }
 
@@ -91,13 +93,31 @@ private:
       k.b.setInsertionPointToStart(loop.getBody());
       Stage stage{ring, loop.getRegionIterArg(0), loop.getInductionVar(), 0};
       k.op<AcquireOp>(ring, stage.cursor, schedule.getStageBytes());
-      a->load(k, tile, stage);
-      stage.offset = bytesA;
-      b->load(k, tile, stage);
+      load(tile, stage, bytesA);
       k.op<scf::YieldOp>(advance(stage.cursor));
       return loop.getResult(0);
     });
     k.op<YieldOp>();
+  }
+
+  void load(const Tile &tile, const Stage &stage, int64_t bytesA) {
+    Stage stageB = stage;
+    stageB.offset = bytesA;
+    auto loadBoth = [&](Value halfA, Value halfB) {
+      a->load(k, tile, stage, halfA);
+      b->load(k, tile, stageB, halfB);
+    };
+    if (!cluster)
+      return loadBoth({}, {});
+    // The tiles of a cluster have the same columns if they are a pair, or else the same rows: each block loads half of
+    // what they share, for both.
+    Value rank = k.op<NVVM::BlockInClusterIdXOp>(k.b.getI32Type());
+    auto branch = k.op<scf::IfOp>(tile.pair, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    loadBoth({}, rank);
+    k.b.setInsertionPointToStart(branch.elseBlock());
+    loadBoth(rank, {});
   }
 
   Value advance(Value cursor) { return k.op<AdvanceOp>(cursor.getType(), ring, cursor); }
@@ -250,7 +270,7 @@ private:
   tile::RaggedGemmOp op;
   ScheduleAttr schedule;
   KernelBuilder &k;
-  bool contraction;
+  bool contraction, cluster;
   int64_t parts, columns, slotsPerToken = 1;
   std::unique_ptr<Source> a, b;
   SmallVector<Sink> sinks;
@@ -270,9 +290,8 @@ LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef n
   std::string why;
   if (!suitsWgmma(op, why))
     return op.emitOpError() << "has a schedule of wgmma, but " << why;
-  if (schedule.getRoles() != Roles::Cooperative || schedule.getCluster() != 1 || schedule.getOrder() != Order::Static)
-    return op.emitOpError() << "has schedule " << schedule
-                            << ", expected roles = cooperative, cluster = 1 and order = static";
+  if (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static)
+    return op.emitOpError() << "has schedule " << schedule << ", expected roles = cooperative and order = static";
   // Whether TMA can address the operands is known when they are.
   std::string fallback = (name + "_simple").str();
   lowerSimple(op, builder, fallback);

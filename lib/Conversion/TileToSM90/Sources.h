@@ -7,9 +7,9 @@
 
 namespace mlir::sm90 {
 
-/// A tile as `sm90.for_tiles` gives it (i32; live and pair i1).
+/// A tile as `sm90.for_tiles` gives it (i32; live and pair i1). Without a cluster there is no `pair`.
 struct Tile {
-  Value row, column, group, begin, end, live;
+  Value row, column, group, begin, end, live, pair;
 };
 
 /// Where a load goes: a stage of the ring, from `offset` bytes on; `block` is the number of the block of 64 of k.
@@ -24,19 +24,22 @@ public:
   virtual ~Source() = default;
   /// How wgmma finds it in the stage.
   virtual Major major() const = 0;
-  /// Loads its part of a stage, by one thread of the producer.
-  virtual void load(KernelBuilder &k, const Tile &tile, const Stage &stage) = 0;
+  /// Loads its part of a stage, by one thread of the producer. With `half` (i32, 0 or 1) only that half of it, but into
+  /// both blocks of the cluster.
+  virtual void load(KernelBuilder &k, const Tile &tile, const Stage &stage, Value half = {}) = 0;
 };
 
+/// Sources that TMA brings come in boxes. `cut` says that the boxes must fall into two halves.
+
 /// Rows of lhs, from the tile's row on.
-std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows);
+std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut);
 
 /// Columns of the weights of the tile's group, from the tile's column on: `columns` of them, in `parts` equal pieces,
 /// each from the next part of all columns (or, interleaved, each taking every other column).
-std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns);
+std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut);
 
 /// Columns of a matrix whose rows are summed over: 64 rows of the tile's group a stage, zeros past its end. `side` says
-/// whether the tile's row or column picks the columns.
+/// whether the tile's row or column picks the columns. At least 128 columns fall into two halves.
 enum class Side { Row, Column };
 std::unique_ptr<Source> createGroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side);
 

@@ -43,4 +43,25 @@ gpu.module @kernels {
       llvm.store %live, %bounds : i1, !llvm.ptr<1>
     }
   }
+
+  // In a cluster of 2, sections count pairs of tiles; the blocks of one differ by their rank, in rows or, without a pair, in columns. A
+  // band of 16 rows of tiles has 8 of pairs.
+  // CHECK-LABEL: llvm.func @pairs(
+  // CHECK: %[[FIRST:.*]] = nvvm.read.ptx.sreg.clusterid.x
+  // CHECK: %[[CLUSTERS:.*]] = nvvm.read.ptx.sreg.nclusterid.x
+  // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctaid.x
+  // CHECK: scf.while ({{.*}} = %[[FIRST]],
+  // CHECK: arith.divui %{{.*}}, %c24_i32
+  // CHECK: arith.addi %{{.*}}, %[[RANK]]
+  // CHECK: arith.addi %{{.*}}, %[[RANK]]
+  // CHECK: arith.addi %{{.*}}, %[[CLUSTERS]]
+  sm90.kernel @pairs <threads = 128, cluster = 2, per_sm = 1> params [#sm90.pointer<0>, #sm90.size<arg = 1, dim = 0>] {
+  ^bb0(%bounds: !llvm.ptr<1>, %rows: i32):
+    sm90.for_tiles bounds(%bounds : !llvm.ptr<1>) rows(%rows)
+        attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 256 : i64, raster = 16 : i64} {
+    ^bb0(%m: i32, %n: i32, %g: i32, %b: i32, %e: i32, %live: i1, %pair: i1):
+      llvm.store %m, %bounds : i32, !llvm.ptr<1>
+      llvm.store %n, %bounds : i32, !llvm.ptr<1>
+    }
+  }
 }

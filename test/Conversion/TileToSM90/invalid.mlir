@@ -30,7 +30,7 @@ module {
 module {
   module @kernels {
     func.func @k(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
-      // expected-error @+1 {{expected roles = cooperative, cluster = 1 and order = static}}
+      // expected-error @+1 {{expected roles = cooperative and order = static}}
       tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
           outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<roles = pingpong, m = 128, n = 128, stages = 5>} {
       ^bb0(%acc: f32):

@@ -84,6 +84,64 @@ module {
       return
     }
 
+    // A cluster: boxes of half a tile. Tiles that share their columns get half of B from each block, the others half of A.
+    // CHECK-LABEL: sm90.kernel @cluster <threads = 384, cluster = 2, per_sm = 1>
+    // CHECK-SAME: box = [64, 64]>
+    // CHECK-SAME: box = [64, 128, 1]>
+    // CHECK: sm90.ring arrivals 1 releases 16 : <4 x 49152>
+    // CHECK: ^bb0({{.*}}: i1, %[[PAIR:.*]]: i1, {{.*}}: !sm90.cursor):
+    // CHECK: sm90.acquire {{.*}} expect 49152
+    // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctaid.x
+    // CHECK: scf.if %[[PAIR]] {
+    // CHECK-COUNT-2: bytes 8192 : <4 x 49152>
+    // CHECK: sm90.tma_load {{.*}} bytes 16384 multicast
+    // CHECK: } else {
+    // CHECK: sm90.tma_load {{.*}} bytes 8192 multicast
+    // CHECK-COUNT-2: bytes 16384 : <4 x 49152>
+    func.func @cluster(%x: memref<?x512xbf16>, %w: memref<8x768x512xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x768x512xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16>) attributes {layout = #tile.rhs<nk>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
+    // The halves of B are gate and up.
+    // CHECK-LABEL: sm90.kernel @gated_cluster <
+    // CHECK: sm90.tma_load {{.*}} bytes 16384 multicast
+    // CHECK: else
+    // CHECK-COUNT-2: bytes 16384 : <4 x 49152>
+    func.func @gated_cluster(%x: memref<?x512xbf16>, %w: memref<8x768x512xbf16>, %b: memref<8x2xi64>, %y: memref<?x384xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x768x512xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x384xbf16>) attributes {layout = #tile.rhs<nk>, accs = #tile.accs<interleaved>,
+          sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2>} {
+      ^bb0(%gate: f32, %up: f32):
+        %0 = arith.mulf %gate, %up : f32
+        %1 = arith.truncf %0 : f32 to bf16
+        tile.yield %1 : bf16
+      }
+      return
+    }
+
+    // Boxes of 64 columns on both sides: one of the two of A, two of the four of B.
+    // CHECK-LABEL: sm90.kernel @wgrad_cluster <
+    // CHECK: scf.if
+    // CHECK-COUNT-2: bytes 8192 : <4 x 49152>
+    // CHECK-COUNT-2: bytes 8192 multicast
+    // CHECK: else
+    // CHECK-COUNT-1: bytes 8192 multicast
+    // CHECK-COUNT-4: bytes 8192 : <4 x 49152>
+    func.func @wgrad_cluster(%x: memref<?x512xbf16>, %dy: memref<?x768xbf16>, %b: memref<8x2xi64>, %dw: memref<8x512x768xf32>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%dy : memref<?x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2>} {
+      ^bb0(%acc: f32):
+        tile.yield %acc : f32
+      }
+      return
+    }
+
     // Without a schedule: ordinary loads, exact in f32.
     // CHECK-LABEL: sm90.kernel @exact <threads = 256, per_sm = 2>
     // CHECK-NOT: sm90.wgmma

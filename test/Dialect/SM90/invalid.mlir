@@ -35,6 +35,11 @@ module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, 
 
 // -----
 
+// expected-error @+1 {{cluster is 2 and n is 64, expected n to be at least 128}}
+module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 64, stages = 4, cluster = 2>} {}
+
+// -----
+
 // expected-error @+1 {{5 stages and 2 buffers take 278608 bytes of shared memory, expected at least 2 stages and at most 232448}}
 module attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 5>} {}
 

@@ -104,6 +104,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
     return emitError() << "tile takes " << registers << " accumulator registers a thread, expected at most 128";
   if (cluster != 1 && cluster != 2) // (C3)
     return emitError() << "cluster is " << cluster << ", expected 1 or 2";
+  if (cluster == 2 && n < 128) // each block loads half the columns, 64 at a time
+    return emitError() << "cluster is 2 and n is " << n << ", expected n to be at least 128";
   if (raster < 1 || buffers < 1)
     return emitError() << "raster is " << raster << " and buffers is " << buffers << ", expected at least 1";
   int64_t bytes = 8 * 2048 * buffers + stages * ((m + n) * 128 + 16); // (C2)

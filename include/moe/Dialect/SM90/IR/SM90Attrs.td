@@ -130,7 +130,7 @@ def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
     Constraints:
     - (C1) m is 128 (cooperative), or 64 or 128 (pingpong); n is 64, 128, 192 or 256; m * n / 128 (cooperative: half of it) is at most 128 registers.
     - (C2) the stages and staging buffers fit the shared memory.
-    - (C3) cluster is 1 or 2; raster and buffers are at least 1.
+    - (C3) cluster is 1, or 2 if n is at least 128; raster and buffers are at least 1.
   }];
   let parameters = (ins DefaultValuedParameter<"::mlir::sm90::Roles", "::mlir::sm90::Roles::Cooperative">:$roles,
     "int64_t":$m, "int64_t":$n, "int64_t":$stages, DefaultValuedParameter<"int64_t", "1">:$cluster, DefaultValuedParameter<"int64_t", "16">:$raster,
