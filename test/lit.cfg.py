@@ -1,8 +1,8 @@
 """The lit suite: tools come from build/bin, FileCheck and not from LLVM's packages.
 
 Substitutions: %python (numpy and ml_dtypes), %source and %build (the two roots), %cc and %cxx.
-Features of the build:  ptxas, nccl, mpi.
-Features of the host:   cpu-target (programs for the CPU can be run), numpy, gpu, gpu-sm90, gpus-2.
+Features of the build:  ptxas, xla, nccl, mpi.
+Features of the host:   cpu-target (programs for the CPU can be run), numpy, jax, gpu, gpu-sm90, gpus-2.
 """
 
 import os
@@ -34,6 +34,7 @@ tools = os.path.join(config.moe_build_dir, "bin")
 config.environment["PATH"] = os.pathsep.join([tools, config.llvm_tools_dir, os.environ["PATH"]])
 config.environment["MOE_SOURCE_DIR"] = config.moe_source_dir
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+config.environment["MOE_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for variable in ("MOE_SEED", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if variable in os.environ:
         config.environment[variable] = os.environ[variable]
@@ -64,6 +65,8 @@ if all(os.path.exists(os.path.join(tools, tool)) for tool in ("moe-compile", "mo
     features.add("cpu-target")
 if output(config.moe_python, "-c", "import numpy, ml_dtypes; print('yes')"):
     features.add("numpy")
+if output(config.moe_python, "-c", "import importlib.util as u; print(u.find_spec('jax') or '')").strip():
+    features.add("jax")
 if shutil.which("nvidia-smi"):
     gpus = output("nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader").split()
     if gpus:

@@ -127,13 +127,16 @@ _STRINGS = {
 }
 
 
+def home() -> Path:
+    """The folder whose bin and lib hold the tools and the runtime: $MOE_HOME, else that of this package."""
+    return Path(os.environ.get("MOE_HOME") or Path(__file__).parent)
+
+
 class Runtime:
-    """libmoert.so. Without a path: $MOE_RUNTIME, else the copy beside this package, else the one the system finds."""
+    """The library libmoert.so.0. Without a path, the one of this installation."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None):
-        beside = Path(__file__).parent / "libmoert.so"
-        chosen = path or os.environ.get("MOE_RUNTIME") or (beside if beside.exists() else "libmoert.so")
-        self._library = ctypes.CDLL(os.fspath(chosen))
+        self._library = ctypes.CDLL(os.fspath(path or home() / "lib" / "libmoert.so.0"))
         for name, arguments in _CALLS.items():
             self._declare(name, ctypes.c_void_p, arguments)
         for name, arguments in _STRINGS.items():

@@ -24,6 +24,7 @@ class Product:
     local: int | None = None
     offset: int = 0
     accumulate: bool = False
+    precision: str = "exact"
 
     @property
     def name(self) -> str:
@@ -34,6 +35,7 @@ class Product:
         parts += [f"local{self.local}at{self.offset}"] if self.local is not None else []
         parts += ["acc"] if self.accumulate else []
         parts += [self.sizes] if self.sizes != "i32" else []
+        parts += [self.precision] if self.precision != "exact" else []
         return "_".join(parts)
 
     @property
@@ -71,6 +73,7 @@ class Product:
         attributes = [f"mode = #moe.mode<{self.mode}>"]
         attributes += [f"layout = #moe.weights<{self.layout}>"] if self.mode == "rows" else []
         attributes += [f"group_offset = {self.offset}"] if self.local is not None else []
+        attributes += [f"precision = #moe.precision<{self.precision}>"] if self.precision != "exact" else []
         argument, operand, kind = (f", %acc: {out}", " acc %acc", f", {out}") if self.accumulate else ("", "", "")
         return f"""func.func @main(%x: {x}, %rhs: {rhs}, %sizes: {sizes}{argument}) -> {out} {{
   %c0 = arith.constant 0 : index

@@ -11,6 +11,10 @@ FUNCTION = re.compile(r"^def ((?:case|property)_\w+)\(\)", re.MULTILINE)
 
 
 class FunctionTests(lit.formats.FileBasedTest):
+    def __init__(self, *features):
+        """`features`: what the tests need beside programs for the CPU."""
+        self.features = {"cpu-target", "numpy", *features}
+
     def getTestsForPath(self, testSuite, path_in_suite, litConfig, localConfig):
         for file in super().getTestsForPath(testSuite, path_in_suite, litConfig, localConfig):
             with open(file.getSourcePath()) as source:
@@ -20,7 +24,7 @@ class FunctionTests(lit.formats.FileBasedTest):
 
     def execute(self, test, litConfig):
         config = test.config
-        missing = {"cpu-target", "numpy"} - config.available_features
+        missing = self.features - config.available_features
         if missing:
             return lit.Test.UNSUPPORTED, "Test requires: " + ", ".join(sorted(missing))
         *path, name = test.path_in_suite

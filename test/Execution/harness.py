@@ -23,6 +23,7 @@ from moe_mlir import _runtime as _api
 from moe_mlir._runtime import Buffer, MoeError, Runtime, Session  # noqa: F401  tests take MoeError from here
 
 BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
+os.environ.setdefault("MOE_HOME", str(BUILD))
 GUARD = 256
 bf16 = np.dtype(ml_dtypes.bfloat16)
 f16, f32, i32, i64 = np.dtype("f2"), np.dtype("f4"), np.dtype("i4"), np.dtype("i8")

@@ -1,0 +1,34 @@
+"""The compiler, run as a process of its own: no LLVM in this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from ._runtime import Program, home
+
+
+class CompileError(RuntimeError):
+    """What `moe-compile` says of a text that it refuses."""
+
+
+def tool(name: str) -> Path:
+    """A tool of this installation, such as "moe-run"; $MOE_COMPILER names another moe-compile."""
+    chosen = os.environ.get("MOE_COMPILER") if name == "moe-compile" else None
+    return Path(chosen) if chosen else home() / "bin" / name
+
+
+def compile(text: str, target: str = "cpu") -> Program:
+    """Compiles a module in the moe dialect, or generic StableHLO, for "cpu" (this machine's) or "cuda". Takes it from the
+    cache on disk if it is there (MOE_CACHE_DIR, MOE_CACHE_SIZE)."""
+    command = [str(tool("moe-compile")), "-", "--cache", "-o", "-", f"--target={target}"]
+    try:
+        done = subprocess.run(command, input=text.encode(), capture_output=True)
+    except OSError as error:
+        raise CompileError(
+            f"cannot run {command[0]}: {error.strerror}; MOE_COMPILER or MOE_HOME name another"
+        ) from error
+    if done.returncode:
+        raise CompileError(done.stderr.decode(errors="replace").strip() or f"moe-compile ended with {done.returncode}")
+    return Program(done.stdout)
