@@ -2,9 +2,11 @@
 //
 // In the accumulator of 64 rows, register 4 j + 2 q + e of thread (warp w, lane l) of the warpgroup is row
 // 16 w + 8 q + l / 4, column 8 j + 2 (l % 4) + e. So a warp has 16 rows, and a thread pairs of columns: the epilogue's
-// region is cloned on vector<2> for each pair. 64 result columns of the warp's 16 rows at a time go to a buffer in
-// shared memory (128 bytes a row, in the pattern of TMA's 128-byte swizzle) and from there by TMA, or, where fewer than
-// 16 rows belong to the group, by masked stores.
+// region is cloned on vector<2> for each pair. Interleaved accumulators meet within a thread: register e is of
+// accumulator e, and the thread's result columns are l % 4 of each four, so that a pair are columns c and c + 4.
+//
+// 64 result columns of the warp's 16 rows at a time go to a buffer in shared memory (128 bytes a row, in the pattern of
+// TMA's 128-byte swizzle) and from there by TMA, or, where fewer than 16 rows belong to the group, by masked stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +38,9 @@ public:
     Value warpInGroup = emit.andi(adaptor.getWarp(), 3);
     staging = emit.gep(adaptor.getStaging(), emit.mul(adaptor.getWarp(), kBufferBytes * op.getBuffers()));
     laneRow = emit.shr(lane, 2);
-    laneColumn = emit.shl(emit.andi(lane, 3), 1);
+    laneColumn = emit.andi(lane, 3);
+    if (!op.getInterleaved())
+      laneColumn = emit.shl(laneColumn, 1);
     int64_t width = cast<AccType>(op.getAccs().front().getType()).getColumns() / op.getParts();
     for (auto [i, acc] : llvm::enumerate(adaptor.getAccs())) {
       stripRow = emit.add(emit.add(adaptor.getRow(), 64 * i), emit.shl(warpInGroup, 4));
@@ -108,7 +112,10 @@ private:
     return emit.op<LLVM::InsertElementOp>(pair, second, emit.c(1));
   }
 
-  /// Elements at two columns behind a row's address; columns past the edge are read at the edge.
+  /// How far the second column of a pair is from the first.
+  int64_t step() { return op.getInterleaved() ? 4 : 1; }
+
+  /// Elements at a pair of columns behind a row's address; columns past the edge are read at the edge.
   Value loadPair(Value base, Type type, Value column, int64_t columns, int64_t scale, int64_t shift) {
     auto at = [&](int64_t offset) {
       Value index = emit.min(emit.add(column, offset), emit.c(columns - 1));
@@ -117,17 +124,26 @@ private:
       index = emit.add(index, shift);
       return load(element(base, emit.ext64(index), type), type);
     };
-    return pairOf(at(0), at(1));
+    return pairOf(at(0), at(step()));
   }
 
-  /// Runs the region on the pair of registers `first`, first + 1 (part 0) at result column `column`.
-  SmallVector<Value> evaluate(Value acc, int64_t first, int q, Value column) {
+  /// The thread's pair of accumulator `part` among result columns 8 piece to 8 piece + 7.
+  Value accumulators(Value acc, int64_t piece, int q, int64_t part) {
+    int64_t registers = cast<AccType>(op.getAccs().front().getType()).getRegisters();
+    int64_t first = 4 * piece + 2 * q + part * registers / op.getParts(), second = first + 1;
+    if (op.getInterleaved()) {
+      first = 8 * piece + 2 * q + part;
+      second = first + 4;
+    }
+    return pairOf(emit.extract(acc, first), emit.extract(acc, second));
+  }
+
+  /// Runs the region on the thread's pair among result columns 8 piece on, which begins at result column `column`.
+  SmallVector<Value> evaluate(Value acc, int64_t piece, int q, Value column) {
     int64_t parts = op.getParts(), columns = op.getColumns();
     SmallVector<Value> arguments;
-    for (int64_t part = 0; part < parts; ++part) {
-      int64_t at = first + part * cast<AccType>(op.getAccs().front().getType()).getRegisters() / parts;
-      arguments.push_back(pairOf(emit.extract(acc, at), emit.extract(acc, at + 1)));
-    }
+    for (int64_t part = 0; part < parts; ++part)
+      arguments.push_back(accumulators(acc, piece, q, part));
     for (auto [i, extra] : llvm::enumerate(extras)) {
       Value base = rowBases[q][i];
       if (extra.kind == ExtraKind::Row || extra.kind == ExtraKind::Slot)
@@ -169,7 +185,7 @@ private:
     for (int64_t piece = 0; piece < 8; ++piece)
       for (int q = 0; q < 2; ++q) {
         Value column = emit.add(emit.add(adaptor.getColumn(), start + 8 * piece), laneColumn);
-        SmallVector<Value> values = evaluate(acc, 4 * (start / 8 + piece) + 2 * q, q, column);
+        SmallVector<Value> values = evaluate(acc, start / 8 + piece, q, column);
         for (auto [i, value] : llvm::enumerate(values))
           pairs[i][piece][q] = value;
       }
@@ -202,7 +218,9 @@ private:
     return emit.gep(buffer, emit.add(emit.shl(row, 7), emit.shl(place, 4)));
   }
 
-  void stageHalf(Value buffer, const std::array<std::array<Value, 2>, 8> &pairs) {
+  void stageHalf(Value buffer, ArrayRef<std::array<Value, 2>> pairs) {
+    if (op.getInterleaved())
+      return stageApart(buffer, pairs, 2);
     // Lane l gives the address of row l % 16 of columns 8 (l / 16) on of the 16 columns that one stmatrix stores.
     Value row = emit.andi(lane, 15), side = emit.shr(lane, 4);
     for (int64_t i = 0; i < 4; ++i) {
@@ -218,6 +236,8 @@ private:
   }
 
   void stageFloat(Value buffer, ArrayRef<std::array<Value, 2>> pairs) {
+    if (op.getInterleaved())
+      return stageApart(buffer, pairs, 4);
     for (auto [piece, rows] : llvm::enumerate(pairs))
       for (int q = 0; q < 2; ++q) {
         Value unit = emit.add(emit.shr(laneColumn, 2), 2 * piece);
@@ -225,6 +245,19 @@ private:
         address = emit.gep(address, emit.shl(emit.andi(laneColumn, 2), 2));
         emit.op<LLVM::StoreOp>(rows[q], address, 8);
       }
+  }
+
+  /// Pairs whose columns are 4 apart, of elements of `bytes` bytes.
+  void stageApart(Value buffer, ArrayRef<std::array<Value, 2>> pairs, int64_t bytes) {
+    for (auto [piece, rows] : llvm::enumerate(pairs))
+      for (int q = 0; q < 2; ++q)
+        for (int64_t i = 0; i < 2; ++i) {
+          int64_t offset = (8 * piece + 4 * i) * bytes;
+          Value address = swizzled(buffer, emit.add(laneRow, 8 * q), emit.c(offset / 16));
+          address = emit.gep(address, emit.add(emit.mul(laneColumn, bytes), offset % 16));
+          Value value = emit.op<LLVM::ExtractElementOp>(rows[q], emit.c(i));
+          emit.op<LLVM::StoreOp>(value, address, bytes);
+        }
   }
 
   /// Sends a buffer of 16 rows to out `i` at column `start` of the tile.
@@ -238,8 +271,12 @@ private:
         SmallVector<Value> at{column, stripRow};
         if (op.getPlane())
           at.push_back(adaptor.getGroup());
-        emit.op<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(adaptor.getMaps()[i], buffer, at, Value(),
-                                                            NVVM::TMAStoreMode::TILE, Value());
+        if (op.getReduce())
+          emit.op<NVVM::CpAsyncBulkTensorReduceOp>(adaptor.getMaps()[i], buffer, NVVM::TMAReduxKind::ADD,
+                                                   NVVM::TMAStoreMode::TILE, at, Value());
+        else
+          emit.op<NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp>(adaptor.getMaps()[i], buffer, at, Value(),
+                                                              NVVM::TMAStoreMode::TILE, Value());
       });
     };
     if (op.getPlane())

@@ -15,11 +15,25 @@ namespace {
 
 constexpr int64_t kConsumerWarps = 8, kConsumers = 2, kBlock = 64;
 
+/// Whether the epilogue does nothing with the old values of the outs but add f32s to them.
+bool onlyAdds(tile::RaggedGemmOp op) {
+  if (!op.getAccumulate())
+    return false;
+  Block &body = op.getEpilogue().front();
+  auto olds = body.getArguments().take_back(op.getOuts().size());
+  return llvm::all_of(llvm::zip(olds, body.getTerminator()->getOperands()), [](auto pair) {
+    auto [old, value] = pair;
+    auto sum = value.template getDefiningOp<arith::AddFOp>();
+    return sum && sum.getType().isF32() && sum->hasOneUse() && old.hasOneUse() && *old.user_begin() == sum;
+  });
+}
+
 class Gemm {
 public:
   Gemm(tile::RaggedGemmOp op, ScheduleAttr schedule, KernelBuilder &kernel)
       : op(op), schedule(schedule), k(kernel), contraction(op.getMode() == tile::GemmMode::Contraction),
-        cluster(schedule.getCluster() == 2), parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
+        cluster(schedule.getCluster() == 2), reduce(contraction && onlyAdds(op)),
+        readsOld(op.getAccumulate() && !reduce), parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
 
   void build() {
     warp = k.op<WarpOp>(k.b.getI32Type());
@@ -69,6 +83,8 @@ private:
     Block *block = k.b.createBlock(&tiles.getBody(), {}, types, SmallVector<Location>(types.size(), k.loc));
     auto at = [&](unsigned i) { return block->getArgument(i); };
     Tile tile{at(0), at(1), at(2), at(3), at(4), at(5), cluster ? at(6) : Value()};
+    if (reduce) // nothing is added by an empty group
+      tile.live = k.op<arith::CmpIOp>(arith::CmpIPredicate::slt, tile.begin, tile.end);
     Value next = body(tile, block->getArguments().back());
     k.op<YieldOp>(next);
   }
@@ -199,7 +215,7 @@ private:
     SmallVector<Value> pointers;
     for (const Sink &sink : sinks) {
       Value pointer = sink.pointer;
-      if (contraction && op.getAccumulate()) {
+      if (contraction && readsOld) {
         Value group = k.op<arith::ExtSIOp>(k.b.getI64Type(), tile.group);
         pointer = k.op<LLVM::GEPOp>(pointer.getType(), sink.element, pointer,
                                     ArrayRef<LLVM::GEPArg>{k.op<arith::MulIOp>(group, sink.plane).getResult()});
@@ -213,14 +229,28 @@ private:
         accs, row, tile.column, contraction ? rows : tile.end, tile.group, warp, staging, values(&Sink::map), pointers,
         values(&Sink::pitch), slots, extras, extraPitches, k.b.getArrayAttr(types), k.b.getArrayAttr(extraTypes),
         k.b.getDenseI64ArrayAttr(kinds), columns, parts, slotsPerToken, schedule.getBuffers(),
-        op.getAccs() == tile::Accumulators::Interleaved, op.getAccumulate(), contraction);
+        op.getAccs() == tile::Accumulators::Interleaved, readsOld, contraction, reduce);
     IRMapping mapping;
     op.getEpilogue().cloneInto(&epilogue.getBody(), mapping);
-    Operation *yield = epilogue.getBody().front().getTerminator();
+    Block &body = epilogue.getBody().front();
+    if (reduce)
+      dropSums(body);
+    Operation *yield = body.getTerminator();
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPoint(yield);
     k.op<YieldOp>(yield->getOperands());
     yield->erase();
+  }
+
+  /// Yields what is added to the old values, and takes those no more.
+  void dropSums(Block &body) {
+    for (size_t i = sinks.size(); i-- > 0; body.eraseArgument(body.getNumArguments() - 1)) {
+      OpOperand &yielded = body.getTerminator()->getOpOperand(i);
+      auto sum = yielded.get().getDefiningOp<arith::AddFOp>();
+      bool oldFirst = sum.getLhs() == body.getArguments().back();
+      yielded.set(oldFirst ? sum.getRhs() : sum.getLhs());
+      sum.erase();
+    }
   }
 
   void storeZeros(const Tile &tile, Value row, int64_t height) {
@@ -242,7 +272,7 @@ public:
         sink.map = k.tensorMap(out, {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
                                {width, 16, 1});
         sink.pitch = k.stride(out, 1);
-        if (op.getAccumulate())
+        if (readsOld)
           sink.plane = k.stride(out, 0);
       } else {
         sink.map = k.tensorMap(out, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, 16});
@@ -270,7 +300,7 @@ private:
   tile::RaggedGemmOp op;
   ScheduleAttr schedule;
   KernelBuilder &k;
-  bool contraction, cluster;
+  bool contraction, cluster, reduce, readsOld;
   int64_t parts, columns, slotsPerToken = 1;
   std::unique_ptr<Source> a, b;
   SmallVector<Sink> sinks;

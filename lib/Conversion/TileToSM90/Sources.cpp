@@ -54,79 +54,59 @@ private:
   int64_t height; // rows from half to half
 };
 
-/// From half to half of a tile's columns: to the next part, if there are two.
-int64_t stepOfHalves(tile::RaggedGemmOp op, int64_t columns) {
-  return op.getNumAccumulators() == 2 ? op.getN() / 2 : columns / 2;
-}
-
-/// Weights [g, N, K] (or [N, K]).
-class WeightsNK : public Boxes {
+/// Weights, whose halves are of the two accumulators if those have parts of the columns. Interleaved ones are one piece
+/// of neighbouring columns, which the epilogue tells apart.
+class Weights : public Boxes {
 public:
-  WeightsNK(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, int64_t boxes)
-      : Boxes(boxes, columns / boxes * 128), step(stepOfHalves(op, columns)),
-        interleaved(op.getAccs() == tile::Accumulators::Interleaved), grouped(k.memref(op.getRhs()).getRank() == 3) {
-    int64_t n = grouped ? 1 : 0;
-    SmallVector<TermAttr> dims{k.sizeTerm(n + 1)}, strides;
-    SmallVector<int64_t> box{kWidth};
-    if (interleaved) { // column 2 j + part is element (part, j)
-      dims.append({k.constant(2), k.constant(step)});
-      strides.append({k.strideTerm(n), k.strideTerm(n, 0, 2)});
-      box.append({1, columns / boxes});
-    } else {
-      dims.push_back(k.sizeTerm(n));
-      strides.push_back(k.strideTerm(n));
-      box.push_back(columns / boxes);
-    }
-    if (grouped) {
-      dims.push_back(k.sizeTerm(0));
-      strides.push_back(k.strideTerm(0));
-      box.push_back(1);
-    }
-    map = k.tensorMap(op.getRhs(), dims, strides, box);
-  }
-  Major major() const override { return Major::K; }
-  SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t) override {
-    SmallVector<Value> at{k.mul(block, kWidth)};
-    if (interleaved)
-      at.append({half, tile.column});
+  Weights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, int64_t boxes, int64_t height)
+      : Boxes(boxes, height * 128), columnsEach(op.getAccs() == tile::Accumulators::Interleaved ? 2 : 1),
+        step(op.getAccs() == tile::Accumulators::Concatenated ? op.getN() / 2 : columns / 2) {
+    grouped = k.memref(op.getRhs()).getRank() == 3;
+    if (grouped)
+      map = k.tensorMap(op.getRhs(), {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
+                        {kWidth, height, 1});
     else
-      at.push_back(k.add(tile.column, k.mul(half, step)));
+      map = k.tensorMap(op.getRhs(), {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {kWidth, height});
+  }
+
+protected:
+  SmallVector<Value> coordinates(const Tile &tile, Value inner, Value outer) {
+    SmallVector<Value> at{inner, outer};
     if (grouped)
       at.push_back(tile.group);
     return at;
   }
+  /// First column of a half.
+  Value firstColumn(KernelBuilder &k, const Tile &tile, Value half) {
+    Value column = columnsEach == 1 ? tile.column : k.mul(tile.column, columnsEach);
+    return k.add(column, k.mul(half, step));
+  }
 
 private:
-  int64_t step;
-  bool interleaved, grouped;
+  int64_t columnsEach, step;
+  bool grouped;
 };
 
-/// Weights [g, K, N] (or [K, N]): a box for each 64 columns.
-class WeightsKN : public Boxes {
+/// [g, N, K] (or [N, K]).
+class WeightsNK : public Weights {
+public:
+  WeightsNK(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, int64_t boxes)
+      : Weights(k, op, columns, boxes, columns / boxes) {}
+  Major major() const override { return Major::K; }
+  SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t) override {
+    return coordinates(tile, k.mul(block, kWidth), firstColumn(k, tile, half));
+  }
+};
+
+/// [g, K, N] (or [K, N]): a box for each 64 columns.
+class WeightsKN : public Weights {
 public:
   WeightsKN(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns)
-      : Boxes(columns / kWidth, kBoxBytes), step(stepOfHalves(op, columns)),
-        grouped(k.memref(op.getRhs()).getRank() == 3) {
-    SmallVector<TermAttr> dims{k.sizeTerm(1), k.sizeTerm(0)}, strides{k.strideTerm(0)};
-    SmallVector<int64_t> box{kWidth, kWidth};
-    if (grouped) {
-      dims = {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)};
-      strides = {k.strideTerm(1), k.strideTerm(0)};
-      box.push_back(1);
-    }
-    map = k.tensorMap(op.getRhs(), dims, strides, box);
-  }
+      : Weights(k, op, columns, columns / kWidth, kWidth) {}
   Major major() const override { return Major::MN; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) override {
-    SmallVector<Value> at{k.add(k.add(tile.column, i * kWidth), k.mul(half, step)), k.mul(block, kWidth)};
-    if (grouped)
-      at.push_back(tile.group);
-    return at;
+    return coordinates(tile, k.add(firstColumn(k, tile, half), i * kWidth), k.mul(block, kWidth));
   }
-
-private:
-  int64_t step;
-  bool grouped;
 };
 
 /// Rows of one group, ended by hardware: dimension 1 is as long as 2^30 and the group begins at 2^30 minus its length,
@@ -160,7 +140,7 @@ std::unique_ptr<Source> sm90::createRows(KernelBuilder &k, Value lhs, int64_t ro
 }
 std::unique_ptr<Source> sm90::createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut) {
   if (op.getLayout() == tile::RhsLayout::NK)
-    return std::make_unique<WeightsNK>(k, op, columns, cut || op.getNumAccumulators() == 2 ? 2 : 1);
+    return std::make_unique<WeightsNK>(k, op, columns, cut || op.getAccs() == tile::Accumulators::Concatenated ? 2 : 1);
   return std::make_unique<WeightsKN>(k, op, columns);
 }
 std::unique_ptr<Source> sm90::createGroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side) {

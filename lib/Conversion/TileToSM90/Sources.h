@@ -34,8 +34,8 @@ public:
 /// Rows of lhs, from the tile's row on.
 std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut);
 
-/// Columns of the weights of the tile's group, from the tile's column on: `columns` of them, in `parts` equal pieces,
-/// each from the next part of all columns (or, interleaved, each taking every other column).
+/// `columns` columns of the weights of the tile's group, from the tile's column on: half of them from each
+/// accumulator's part of all columns, or neighbours if the accumulators are interleaved.
 std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut);
 
 /// Columns of a matrix whose rows are summed over: 64 rows of the tile's group a stage, zeros past its end. `side` says

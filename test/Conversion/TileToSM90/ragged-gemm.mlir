@@ -57,6 +57,24 @@ module {
       return
     }
 
+    // Interleaved accumulators: one piece of neighbouring columns, which the epilogue tells apart.
+    // CHECK-LABEL: sm90.kernel @interleaved <
+    // CHECK: tile_n = 128 : i64
+    // CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %c2_i32 : i32
+    // CHECK: sm90.tma_load %{{.*}}[%[[COLUMN]], %{{.*}}, %{{.*}}] {{.*}} bytes 8192
+    // CHECK-COUNT-3: sm90.tma_load {{.*}} bytes 8192
+    // CHECK: sm90.epilogue {{.*}} columns = 384 : i64, {{.*}}interleaved, parts = 2 : i64
+    func.func @interleaved(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x384xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x384xbf16>) attributes {accs = #tile.accs<interleaved>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+      ^bb0(%gate: f32, %up: f32):
+        %0 = arith.mulf %gate, %up : f32
+        %1 = arith.truncf %0 : f32 to bf16
+        tile.yield %1 : bf16
+      }
+      return
+    }
+
     // Ragged contraction: both sides through a map that ends at the group's end.
     // CHECK-LABEL: sm90.kernel @wgrad <
     // CHECK-SAME: #sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <constant = 1073741824>, <constant = 2147418112>, <constant = 2147418112>], strides = [<of = stride>, <of = stride>, <constant = 34359738368, of = stride, sign = -1>], box = [64, 64, 1, 1]>
@@ -67,6 +85,42 @@ module {
           outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
       ^bb0(%acc: f32):
         tile.yield %acc : f32
+      }
+      return
+    }
+
+    // A sum that is added to f32 is added by TMA, and empty groups add nothing.
+    // CHECK-LABEL: sm90.kernel @adds <
+    // CHECK: sm90.for_tiles contraction
+    // CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[BEGIN:.*]]: i32, %[[END:.*]]: i32, %{{.*}}: i1
+    // CHECK: %[[LIVE:.*]] = arith.cmpi slt, %[[BEGIN]], %[[END]]
+    // CHECK: arith.select %[[LIVE]], %{{.*}}, %c0_i32
+    // CHECK: sm90.epilogue {{.*}} plane, reduce
+    // CHECK-NEXT: ^bb0(%[[ACC:[^:]*]]: f32):
+    // CHECK-NEXT:   sm90.yield %[[ACC]] : f32
+    func.func @adds(%x: memref<?x512xbf16>, %dy: memref<?x768xbf16>, %b: memref<8x2xi64>, %dw: memref<8x512x768xf32>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%dy : memref<?x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>, accumulate, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+      ^bb0(%acc: f32, %old: f32):
+        %0 = arith.addf %old, %acc : f32
+        tile.yield %0 : f32
+      }
+      return
+    }
+
+    // Any other use of the old values reads them.
+    // CHECK-LABEL: sm90.kernel @averages <
+    // CHECK: sm90.epilogue {{.*}}accumulate
+    // CHECK-NOT: reduce
+    // CHECK: arith.mulf
+    func.func @averages(%x: memref<?x512xbf16>, %dy: memref<?x768xbf16>, %b: memref<8x2xi64>, %dw: memref<8x512x768xf32>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%dy : memref<?x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%dw : memref<8x512x768xf32>) attributes {mode = #tile.mode<contraction>, accumulate, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+      ^bb0(%acc: f32, %old: f32):
+        %half = arith.constant 0.5 : f32
+        %0 = arith.mulf %old, %half : f32
+        %1 = arith.addf %0, %acc : f32
+        tile.yield %1 : f32
       }
       return
     }

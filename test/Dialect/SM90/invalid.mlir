@@ -134,3 +134,117 @@ gpu.module @kernels {
     sm90.tma_load %a[%zero, %zero] to %ring[%cursor] + %zero bytes 2048 multicast : !sm90.ring<4 x 4096>
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.epilogue' op has 1 accumulators, 1 maps, 2 outs, 1 pitches and 1 types, expected at least one accumulator and one of each for an out}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y, %y pitches %pitch)
+        attributes {types = [f32], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>, !llvm.ptr<1>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<96>
+    // expected-error @+1 {{'sm90.epilogue' op has 96 result columns, expected a multiple of 64}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [f32], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<96> outs !llvm.ptr<1>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.epilogue' op has 0 extras, 0 pitches, 0 types and 1 kinds of them, expected equal numbers}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [f32], extra_types = [], extra_kinds = array<i64: 0>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.epilogue' op has reduce but not plane, expected plane without accumulate}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [f32], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64, reduce} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.epilogue' op has reduce and accumulate, expected plane without accumulate}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [f32], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64, plane, reduce, accumulate} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>, #sm90.stride<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.epilogue' op has reduce into an out of bf16, expected f32}}
+    sm90.epilogue %acc at (%zero, %zero) end %zero group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [bf16], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64, plane, reduce} {
+    ^bb0(%x: f32):
+      sm90.yield %x : f32
+    } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
+  }
+}

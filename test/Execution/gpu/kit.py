@@ -16,17 +16,18 @@ from moe_mlir.products import Product
 
 @dataclass
 class Draw:
-    """Inputs of one run. Rows of x (and dy) outside the groups are NaN."""
+    """Inputs of one run. Rows of x (and dy) outside the groups are NaN; with `index` it picks the rows of x."""
 
     sizes: np.ndarray
     x: np.ndarray
     rhs: np.ndarray
     acc: np.ndarray | None = None
     bad: list[int] = field(default_factory=list)  # groups whose size is out of range
+    index: np.ndarray | None = None
 
     @property
     def rows(self) -> int:
-        return len(self.x)
+        return len(self.x if self.index is None else self.index)
 
 
 def bounds(sizes: np.ndarray, rows: int) -> list[tuple[int, int]]:
@@ -41,10 +42,19 @@ def bounds(sizes: np.ndarray, rows: int) -> list[tuple[int, int]]:
 
 def expected(p: Product, d: Draw) -> tuple[np.ndarray, np.ndarray]:
     """The result in float64, and how far from it one rounding of a sum in f32 of exact products may be. Tensor cores cut the
-    sum of some products off below its last bit at each step, CPUs round: a quarter of a unit a product covers both."""
+    sum of some products off below its last bit at each step, CPUs round: a quarter of a unit a product covers both. TF32 has
+    11 bits of both operands."""
     x, rhs = d.x.astype(np.float64), d.rhs.astype(np.float64)
     groups = bounds(d.sizes, d.rows)[p.offset : p.offset + p.computed]
-    shape = tuple(d.rows if s is None else s for s in p.out_shape)
+    if d.index is not None:
+        picked = np.zeros((d.rows, p.k))
+        inside = np.zeros(d.rows, bool)
+        for begin, end in groups:
+            inside[begin:end] = d.index[begin:end] >= 0
+        picked[inside] = x[d.index[inside]]
+        x = picked
+    each = 2.0**-10 if p.precision == "tf32" else 0.0
+    shape = (p.computed, p.k, p.n) if p.mode == "contraction" else (d.rows, p.n)
     y, far = np.zeros(shape), np.zeros(shape)
     for g, (begin, end) in enumerate(groups):
         if p.mode == "rows":
@@ -53,13 +63,25 @@ def expected(p: Product, d: Draw) -> tuple[np.ndarray, np.ndarray]:
         else:
             a, b, into = x[begin:end].T, rhs[begin:end], g
         y[into] = a @ b
-        far[into] = np.abs(a) @ np.abs(b) * ((a.shape[1] / 4 + 16) * 2.0**-23)
+        far[into] = np.abs(a) @ np.abs(b) * ((a.shape[1] / 4 + 16) * 2.0**-23 + each)
+    if p.gate:
+        y, far = gated(p, y, far)
     if d.acc is not None:
         y += d.acc
         far += np.abs(y) * 2.0**-22 + np.abs(d.acc) * 2.0**-22
     rounding = {"f32": 2.0**-24, "bf16": 2.0**-8, "f16": 2.0**-11}[p.out] * 1.01
     far += np.abs(y) * rounding + {"f16": 2.0**-25, "bf16": 0, "f32": 0}[p.out]
     return y, far
+
+
+def gated(p: Product, y: np.ndarray, far: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """silu(gate) * up and its bound: silu is nowhere steeper than 1.1, and a chip's approximation of it has 20 bits."""
+    half = slice(0, p.n // 2), slice(p.n // 2, None)
+    gate, up = half if p.gate == "concatenated" else (slice(0, None, 2), slice(1, None, 2))
+    silu = y[:, gate] / (1 + np.exp(-y[:, gate]))
+    result = silu * y[:, up]
+    steep = 1.1 * far[:, gate]
+    return result, steep * (np.abs(y[:, up]) + far[:, up]) + np.abs(silu) * far[:, up] + np.abs(result) * 2.0**-20
 
 
 def compare(actual: np.ndarray, wanted: np.ndarray, far: np.ndarray, what: str) -> float:
@@ -95,6 +117,8 @@ class Run:
         if d.acc is not None:
             self.acc = Placed(kit.memory, product.out, shape, d.acc, **at("acc"))
             inputs.append(self.acc)
+        if d.index is not None:
+            inputs.append(Placed(kit.memory, "i32", d.index.shape, d.index))
         program, self.session = kit.loaded(product)
         entry, buffers = program.entry(), [p.buffer for p in inputs]
         assert program.output_shapes(entry, buffers) == [shape]

@@ -148,6 +148,16 @@ def case_17_accumulate_in_place(kit: Kit, p: Product) -> None:
     compare(run.acc.read(), wanted, far, p.name)
 
 
+@test(wgrad(72, 136, 3), wgrad(72, 136, 3, accumulate=True), small=True)
+def case_17_what_is_added_is_what_would_be_written(kit: Kit, over: Product, accumulate: Product) -> None:
+    """One addition of two f32s an element."""
+    d = random_draw(np.random.default_rng(71), accumulate, [40, 0, 99])
+    old, d.acc = d.acc, None
+    written = kit.run(over, d)
+    d.acc = old
+    assert np.array_equal(kit.run(accumulate, d), old + written)
+
+
 @test(Product(16, 8, 4, local=2, offset=2))
 def case_24_a_local_shard_computes_only_its_groups(kit: Kit, p: Product) -> None:
     y = kit.run(p, ones(p, [1, 2, 3, 2], [1, 2]))
@@ -193,6 +203,54 @@ def case_weights_that_are_a_view_of_packed_ones(kit: Kit, p: Product) -> None:
     """Gate and up in one array: the step from expert to expert is twice the view."""
     d = ones(p, [2, 3, 1], [1, 2, 3])
     kit.check(p, d, p.name, {"rhs": {"gap": 8}})
+
+
+@test(
+    Product(136, 264, 5, gate="interleaved"),
+    Product(136, 264, 5, gate="interleaved", layout="nk", out="f32"),
+    Product(136, 272, 5, gate="concatenated"),
+    small=True,
+)
+def gate_and_up_meet_in_the_epilogue(kit: Kit, *products: Product) -> None:
+    for p in products:
+        d = random_draw(np.random.default_rng(15), p, [1, 70, 0, 131, 16], tail=3)
+        kit.check(p, d, p.name)
+        kit.check(p, d, f"{p.name}, not aligned", {"rhs": {"shift": 1}})
+
+
+@test(
+    Product(200, 264, 5, gather=True),
+    Product(200, 264, 5, gather=True, layout="nk", gate="interleaved"),
+    Product(33, 40, 5, gather=True, dtype="f16", out="f32", layout="nk"),
+    small=True,
+)
+def rows_are_gathered(kit: Kit, *products: Product) -> None:
+    for p in products:
+        d = random_draw(np.random.default_rng(3), p, [1, 70, 0, 131, 16], tail=3)
+        for place in ({}, {"pitch": 8}, {"pitch": 1}, {"shift": 1}, {"shift": 8}):
+            kit.check(p, d, f"{p.name}, x {place}", {"x": place})
+        d.index[:] = -1
+        kit.check(p, d, f"{p.name}, no row")
+        d.index = d.index[:0]
+        d.sizes[:] = 0
+        kit.check(p, d, f"{p.name}, no rows at all")
+
+
+@test(
+    Product(200, 264, 5, dtype="f32", out="f32", layout="nk", precision="tf32"),
+    Product(200, 264, 5, dtype="f32", out="f32", precision="tf32"),
+    small=True,
+)
+def tf32_has_11_bits(kit: Kit, *products: Product) -> None:
+    for p in products:
+        d = random_draw(np.random.default_rng(2), p, [1, 70, 0, 131, 16], tail=3)
+        kit.check(p, d, p.name)
+        # Numbers of 11 bits are multiplied exactly, and what is not one of them is rounded to the nearest.
+        near = Draw(d.sizes, np.full_like(d.x, 1 + 2.0**-10), np.ones_like(d.rhs))
+        assert (kit.run(p, near)[:218] == 200 * (1 + 2.0**-10)).all(), p.name
+        near.x[:] = 1 + 2.0**-11 + 2.0**-12
+        found = set(np.unique(kit.run(p, near)[:218]).tolist())
+        assert found <= {200 * (1 + 2.0**-10), 200 * (1 + 2.0**-11 + 2.0**-12)}, (p.name, found)
 
 
 # --- offsets past 2^31 -----------------------------------------------------------------------------------------------------
@@ -272,9 +330,15 @@ def draw_products(seed: int, count: int) -> list[Product]:
         options = {"dtype": dtype, "out": out, "mode": mode, "sizes": str(rng.choice(["i32", "i32", "i64"]))}
         if mode == "rows":
             options["layout"] = str(rng.choice(["kn", "nk"]))
+            options["gather"] = bool(rng.random() < 0.3)
+            if n % 2 == 0 and rng.random() < 0.3:
+                options["gate"] = str(rng.choice(["concatenated", "interleaved"]))
         elif out == "f32":
             options["accumulate"] = bool(rng.random() < 0.5)
+        if dtype == "f32":
+            options["precision"] = str(rng.choice(["exact", "tf32"]))
         if groups > 1 and rng.random() < 0.25:
+            options.pop("gate", None)  # it is not fused into a part of the groups, and alone it has no kernel on cuda
             options["local"] = int(rng.integers(1, groups))
             options["offset"] = int(rng.integers(0, groups - options["local"] + 1))
         p = Product(k, n, groups, **options)
@@ -306,13 +370,29 @@ def random_draw(rng: np.random.Generator, p: Product, sizes: list[int], tail: in
     rows = sum(sizes) + tail
     dtype = DTYPES[p.dtype]
     normal = lambda *shape: rng.standard_normal(shape, np.float32).astype(dtype)  # noqa: E731
-    x, rhs = normal(rows, p.k), normal(*(rows if s is None else s for s in p.rhs_shape))
     used = sum(sizes)
+    if p.gather:
+        return gathered_draw(rng, p, sizes, rows, normal)
+    x, rhs = normal(rows, p.k), normal(*(rows if s is None else s for s in p.rhs_shape))
     x[used:] = np.nan
     if p.mode == "contraction":
         rhs[used:] = np.nan
     acc = rng.standard_normal(p.out_shape, np.float32) if p.accumulate else None
     return Draw(np.array(sizes, DTYPES[p.sizes]), x, rhs, acc)
+
+
+def gathered_draw(
+    rng: np.random.Generator, p: Product, sizes: list[int], rows: int, normal: Callable[..., np.ndarray]
+) -> Draw:
+    """Rows of x that no group takes are NaN, and so is the tail of the index out of range; some of it is -1."""
+    tokens = int(rng.integers(1, rows + 2))
+    x, rhs = normal(tokens, p.k), normal(*p.rhs_shape)
+    index = rng.integers(-1, tokens, rows).astype(np.int32)
+    index[rng.random(rows) < 0.05] = -1
+    unused = np.setdiff1d(np.arange(tokens), index)
+    x[unused] = np.nan
+    index[sum(sizes) :] = np.iinfo(np.int32).max
+    return Draw(np.array(sizes, DTYPES[p.sizes]), x, rhs, index=index)
 
 
 def draw_place(rng: np.random.Generator) -> dict[str, dict[str, int]]:
@@ -329,6 +409,8 @@ def draw_place(rng: np.random.Generator) -> dict[str, dict[str, int]]:
 def disturb(rng: np.random.Generator, p: Product, d: Draw) -> str:
     """At times: NaN in all rows of a group, which no other may see; sizes out of range."""
     chance = rng.random()
+    if d.index is not None:
+        return ""
     filled = [g for g, (b, e) in enumerate(bounds(d.sizes, d.rows)) if e > b]
     if chance < 0.15 and filled:
         begin, end = bounds(d.sizes, d.rows)[int(rng.choice(filled))]
@@ -413,11 +495,6 @@ def all_tests(manifest: dict) -> list[Test]:
         p = Product(**fields)
         found.append(Test(f"random[{p.name}]", property_of, (p,), small=number < 6))
     return found
-
-
-def needed_products() -> list[Product]:
-    """What the tests that are not drawn need compiled."""
-    return [*(p for t in TESTS for p in t.products), *STEADY]
 
 
 def main() -> None:

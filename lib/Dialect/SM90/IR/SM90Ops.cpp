@@ -227,5 +227,13 @@ LogicalResult EpilogueOp::verify() {
     return emitOpError() << "has " << extras << " extras, " << getExtraPitches().size() << " pitches, "
                          << getExtraTypes().size() << " types and " << getExtraKinds().size()
                          << " kinds of them, expected equal numbers";
+  if (!getReduce()) // (C4)
+    return success();
+  if (!getPlane() || getAccumulate())
+    return emitOpError() << "has reduce " << (getPlane() ? "and accumulate" : "but not plane")
+                         << ", expected plane without accumulate";
+  for (Attribute type : getTypes())
+    if (!cast<TypeAttr>(type).getValue().isF32())
+      return emitOpError() << "has reduce into an out of " << type << ", expected f32";
   return success();
 }

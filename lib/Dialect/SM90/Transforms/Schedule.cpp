@@ -20,8 +20,6 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
     return refuse("lhs is a batch");
   if (op.getGather())
     return refuse("lhs is gathered");
-  if (op.getAccs() == tile::Accumulators::Interleaved && op.getLayout() == tile::RhsLayout::KN)
-    return refuse("accumulators are interleaved in the contiguous dimension");
   return true;
 }
 

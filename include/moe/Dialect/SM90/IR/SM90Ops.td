@@ -260,26 +260,27 @@ def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBloc
 def SM90_EpilogueOp : SM90_Op<"epilogue", [AttrSizedOperandSegments, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "from accumulators to the outs, element by element";
   let description = [{
-    A warpgroup. Element (i, j) of accumulator a is row `row` + 64 a + i; the columns of an accumulator are split into `parts` equal halves that meet in one result column: column j of the
-    result is `column` + j. Rows at or past `end` and columns at or past `columns` are not written. The region runs on f32 accumulators (one a part), then the
-    values of the extra operands, then with `accumulate` the old values of the outs, and yields one value for each out.
+    A warpgroup. Element (i, j) of accumulator a is row `row` + 64 a + i; the columns of an accumulator are split into `parts` equal halves (with `interleaved`, neighbours) that meet in
+    one result column: column j of the result is `column` + j. Rows at or past `end` and columns at or past `columns` are not written. The region runs on f32 accumulators (one a part),
+    then the values of the extra operands, then with `accumulate` the old values of the outs, and yields one value for each out.
 
     An extra of kind row is read by row, slot by the row's slot, group by group and by the accumulator's column (with `interleaved` 2 j + part, else j + part * columns), elem by row and
     column.
 
     Strips of 16 full rows go through `staging` (a warp each) and TMA; at the end of a group through masked stores. With `plane` (mode contraction) an out is a
-    stack of matrices; TMA clips at their edges.
+    stack of matrices; TMA clips at their edges. With `reduce` TMA adds the values yielded to the outs, in the L2: what is there is not read by the region.
 
     Constraints:
     - (C1) one map, pointer and pitch for each out, whose element types are in `types`.
     - (C2) result columns of an accumulator are a multiple of 64.
     - (C3) one pointer, pitch, kind and type for each extra.
+    - (C4) `reduce` only with `plane`, without `accumulate`, into outs of f32.
   }];
   let arguments = (ins Variadic<SM90_AccType>:$accs, I32:$row, I32:$column, I32:$end, I32:$group, I32:$warp, SM90_Shared:$staging,
                    Variadic<SM90_TensorMapType>:$maps, Variadic<SM90_Global>:$outs, Variadic<I64>:$pitches,
                    Optional<SM90_Global>:$slots, Variadic<SM90_Global>:$extras, Variadic<I64>:$extra_pitches,
                    ArrayAttr:$types, ArrayAttr:$extra_types, DenseI64ArrayAttr:$extra_kinds, I64Attr:$columns, I64Attr:$parts, DefaultValuedAttr<I64Attr, "1">:$slots_per_token, I64Attr:$buffers, UnitAttr:$interleaved, UnitAttr:$accumulate,
-                   UnitAttr:$plane);
+                   UnitAttr:$plane, UnitAttr:$reduce);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $accs `at` `(` $row `,` $column `)` `end` $end `group` $group `warp` $warp `staging` $staging `maps` `(` $maps `)` `outs` `(` $outs `pitches` $pitches `)`
