@@ -37,6 +37,7 @@ private:
   moe_status *decodeExprs(const fb::Entry &from);
   moe_status *decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buffer);
   moe_status *decodeStep(const fb::Step &from, size_t i, Step &step);
+  moe_status *decodeCost(const fb::Launch &from, size_t i, Step &step);
   moe_status *checkWritable(const char *what, size_t step, uint32_t buffer);
   moe_status *decodeRefs(const char *what, const flatbuffers::Vector<uint32_t> *from, size_t limit,
                          std::vector<uint32_t> &refs);
@@ -247,6 +248,27 @@ moe_status *Decoder::checkWritable(const char *what, size_t step, uint32_t buffe
                      kind == Buffer::Input ? "an input" : "a constant");
 }
 
+/// What a launch says of itself for traces.
+moe_status *Decoder::decodeCost(const fb::Launch &from, size_t i, Step &step) {
+  step.flops = from.flops();
+  step.bytes = from.bytes();
+  for (std::optional<uint32_t> expr : {step.flops, step.bytes})
+    if (expr && *expr >= entry->exprs.size())
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (launch) costs expression %u of %zu", i, *expr,
+                         entry->exprs.size());
+  if (!from.bounds())
+    return nullptr;
+  if (*from.bounds() >= step.args.size())
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (launch) has bounds in argument %u of %zu", i, *from.bounds(),
+                       step.args.size());
+  step.bounds = step.args[*from.bounds()];
+  const Buffer &buffer = entry->buffers[*step.bounds];
+  if (buffer.dtype != MOE_I64 || buffer.rank != 2 || !known[buffer.dims[1]] || values[buffer.dims[1]] != 2)
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (launch) has bounds in buffer %u, which is not [groups, 2] of i64", i,
+                       *step.bounds);
+  return nullptr;
+}
+
 moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
   size_t numBuffers = entry->buffers.size();
   if (!from.op())
@@ -266,6 +288,7 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
     std::string what = "step " + std::to_string(i) + " (launch)";
     MOERT_TRY(decodeRefs((what + ", argument,").c_str(), launch.args(), numBuffers, step.args));
     MOERT_TRY(decodeRefs((what + ", scalar,").c_str(), launch.scalars(), entry->exprs.size(), step.scalars));
+    MOERT_TRY(decodeCost(launch, i, step));
     if (!program.isCuda)
       return nullptr;
     step.counter = launches++;

@@ -78,14 +78,24 @@ static void printEntry(prog::ProgramOp program, llvm::raw_ostream &os) {
     printType(output.getBuffer().getType(), output.getDims(), program, os);
     os << "\n";
   }
-  unsigned launches = 0, copies = 0;
-  program.walk([&](Operation *op) {
-    launches += isa<prog::LaunchOp>(op);
-    copies += isa<prog::CopyOp, prog::MemsetOp>(op);
-  });
+  auto launches = llvm::to_vector(program.getOps<prog::LaunchOp>());
+  auto copies = llvm::count_if(program.getOps(), llvm::IsaPred<prog::CopyOp, prog::MemsetOp>);
   os << "  arena: ";
   printSize(cast<prog::ReturnOp>(program.getBody().front().getTerminator()).getArena(), program, os);
-  os << " bytes\n  steps: " << launches << " launches, " << copies << " copies and fills\n";
+  os << " bytes\n  steps: " << launches.size() << " launches, " << copies << " copies and fills\n";
+  for (prog::LaunchOp launch : launches) {
+    os << "    " << launch.getKernelAttr().getLeafReference().getValue();
+    StringRef separator = ": at most ";
+    for (auto [cost, unit] : {std::pair(launch.getFlops(), " flops"), std::pair(launch.getBytes(), " bytes")}) {
+      if (!cost)
+        continue;
+      os << separator;
+      printSize(cost, program, os);
+      os << unit;
+      separator = ", ";
+    }
+    os << "\n";
+  }
 }
 
 /// Everything a reader wants to know at first.

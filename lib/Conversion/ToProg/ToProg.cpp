@@ -98,10 +98,8 @@ private:
   Value getDim(Value buffer, int64_t d);
   Value constant(int64_t value) { return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value)); }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
-  Value mul(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
-  Value max(Value a, Value b) { return arith::MaxSIOp::create(builder, loc, a, b); }
   Value ceilDiv(Value a, Value b) { return arith::CeilDivSIOp::create(builder, loc, a, b); }
-  Value negate(Value a) { return mul(a, constant(-1)); }
+  Value sub(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
 
   func::FuncOp function;
   SymbolTableCollection &symbols;
@@ -265,8 +263,7 @@ LogicalResult Converter::convert(memref::CopyOp op) {
 }
 
 LogicalResult Converter::convert(prog::LaunchOp op) {
-  auto operands = llvm::map_to_vector(op.getOperands(), [&](Value operand) { return map.lookup(operand); });
-  prog::LaunchOp::create(builder, loc, op.getKernelAttr(), operands);
+  builder.clone(*op, map);
   return success();
 }
 
@@ -328,16 +325,17 @@ LogicalResult Converter::convertArith(Operation *op) {
       llvm::TypeSwitch<Operation *, Value>(op)
           .Case<arith::IndexCastOp, arith::IndexCastUIOp>([&](auto) { return operand(0); })
           .Case([&](arith::AddIOp) { return add(operand(0), operand(1)); })
-          .Case([&](arith::SubIOp) { return add(operand(0), negate(operand(1))); })
-          .Case([&](arith::MulIOp) { return mul(operand(0), operand(1)); })
+          .Case([&](arith::SubIOp) { return sub(operand(0), operand(1)); })
+          .Case([&](arith::MulIOp) { return arith::MulIOp::create(builder, loc, operand(0), operand(1)); })
           .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>([&](auto) { return ceilDiv(operand(0), operand(1)); })
           .Case<arith::FloorDivSIOp, arith::DivUIOp>([&](auto) {
             // floor(a / b) = ceil((a - b + 1) / b) for b > 0
-            return ceilDiv(add(add(operand(0), negate(operand(1))), constant(1)), operand(1));
+            return ceilDiv(add(sub(operand(0), operand(1)), constant(1)), operand(1));
           })
-          .Case<arith::MaxSIOp, arith::MaxUIOp>([&](auto) { return max(operand(0), operand(1)); })
+          .Case<arith::MaxSIOp, arith::MaxUIOp>(
+              [&](auto) { return arith::MaxSIOp::create(builder, loc, operand(0), operand(1)); })
           .Case<arith::MinSIOp, arith::MinUIOp>(
-              [&](auto) { return negate(max(negate(operand(0)), negate(operand(1)))); })
+              [&](auto) { return arith::MinSIOp::create(builder, loc, operand(0), operand(1)); })
           .Default([](Operation *) { return Value(); });
   if (!result)
     return op->emitOpError("cannot run on the host");

@@ -202,7 +202,12 @@ LogicalResult Reader::readLaunch(const fb::Launch &launch) {
   if (failed(declareKernel(kernel, operands)))
     return failure();
   auto leaf = FlatSymbolRefAttr::get(builder.getContext(), kernel.name()->c_str());
-  prog::LaunchOp::create(builder, loc, SymbolRefAttr::get(builder.getContext(), "kernels", {leaf}), operands);
+  auto cost = [&](std::optional<uint32_t> number) { return number ? sizes[*number] : Value(); };
+  IntegerAttr bounds;
+  if (launch.bounds())
+    bounds = builder.getI64IntegerAttr(*launch.bounds());
+  prog::LaunchOp::create(builder, loc, SymbolRefAttr::get(builder.getContext(), "kernels", {leaf}), operands,
+                         cost(launch.flops()), cost(launch.bytes()), bounds);
   return success();
 }
 

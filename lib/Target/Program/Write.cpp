@@ -136,6 +136,7 @@ SmallVector<uint32_t> EntryWriter::inputExprs(BlockArgument input) {
 
 LogicalResult EntryWriter::writeSize(Operation *op) {
   auto binary = [&](fb::ExprKind kind) { return expr(kind, expr(op->getOperand(0)), expr(op->getOperand(1))); };
+  auto negate = [&](uint32_t number) { return expr(fb::ExprKind::Mul, number, expr(fb::ExprKind::Const, -1)); };
   sizes[op->getResult(0)] =
       llvm::TypeSwitch<Operation *, uint32_t>(op)
           .Case([&](prog::DimOp dim) {
@@ -145,7 +146,13 @@ LogicalResult EntryWriter::writeSize(Operation *op) {
             return expr(fb::ExprKind::Const, cast<IntegerAttr>(constant.getValue()).getInt());
           })
           .Case([&](arith::AddIOp) { return binary(fb::ExprKind::Add); })
+          .Case([&](arith::SubIOp) {
+            return expr(fb::ExprKind::Add, expr(op->getOperand(0)), negate(expr(op->getOperand(1))));
+          })
           .Case([&](arith::MulIOp) { return binary(fb::ExprKind::Mul); })
+          .Case([&](arith::MinSIOp) {
+            return negate(expr(fb::ExprKind::Max, negate(expr(op->getOperand(0))), negate(expr(op->getOperand(1)))));
+          })
           .Case([&](arith::CeilDivSIOp) { return binary(fb::ExprKind::CeilDiv); })
           .Default([&](Operation *) { return binary(fb::ExprKind::Max); }); // the verifier lets nothing else in
   return success();
@@ -178,7 +185,7 @@ LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
 
   std::vector<uint32_t> args, scalars;
   Kernel description;
-  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
+  for (auto [i, operand] : llvm::enumerate(op.getArguments())) {
     if (!isa<MemRefType>(operand.getType())) {
       scalars.push_back(expr(operand));
       continue;
@@ -190,7 +197,12 @@ LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
   description.numScalars = scalars.size();
   auto [it, isNew] = kernels.insert({symbol.getLeafReference(), description});
   uint32_t number = it - kernels.begin();
-  writeStep(fb::Op::Launch, fb::CreateLaunchDirect(fbb, number, &args, &scalars));
+  auto optional = [&](Value size) { return size ? std::optional<uint32_t>(expr(size)) : std::nullopt; };
+  std::optional<uint32_t> bounds;
+  if (op.getBounds())
+    bounds = static_cast<uint32_t>(*op.getBounds());
+  writeStep(fb::Op::Launch, fb::CreateLaunchDirect(fbb, number, &args, &scalars, optional(op.getFlops()),
+                                                   optional(op.getBytes()), bounds));
   return success();
 }
 

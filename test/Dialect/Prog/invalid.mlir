@@ -3,8 +3,8 @@
 // ProgramOp (C1)
 prog.program @body(%x: memref<4xf32>) {
   %c0 = arith.constant 0 : i64
-  // expected-error @below {{'arith.subi' op is not allowed in a prog.program, expected prog ops and arith.addi, muli, ceildivsi, maxsi, constant}}
-  %d = arith.subi %c0, %c0 : i64
+  // expected-error @below {{'arith.divsi' op is not allowed in a prog.program, expected prog ops and arith.addi, subi, muli, ceildivsi, maxsi, minsi, constant}}
+  %d = arith.divsi %c0, %c0 : i64
   prog.return
 }
 
@@ -229,6 +229,29 @@ prog.program @launch(%x: memref<4xf32>) {
   %c1 = arith.constant 1 : i64
   // expected-error @below {{'prog.launch' op operand 1 is a buffer after a scalar, expected buffers first}}
   prog.launch @kernels::@k(%c1, %x) : i64, memref<4xf32>
+  prog.return
+}
+
+// -----
+
+// LaunchOp (C4)
+module @kernels {
+  func.func private @k(memref<3x2xi32>, memref<3xi64>, index)
+}
+prog.program @launch(%x: memref<3x2xi32, strided<[?, 1]>>) {
+  %c1 = arith.constant 1 : i64
+  %a = prog.buffer () : memref<3x2xi32>
+  %b = prog.buffer () : memref<3xi64>
+  // expected-error @below {{'prog.launch' op bounds is 3, expected the number of one of 3 operands}}
+  prog.launch @kernels::@k(%a, %b, %c1) {bounds = 3 : i64} : memref<3x2xi32>, memref<3xi64>, i64
+  prog.return
+}
+
+// -----
+
+prog.program @launch(%a: memref<3x2xi32, strided<[?, 1]>>) {
+  // expected-error @below {{'prog.launch' op bounds is operand 0 of type 'memref<3x2xi32, strided<[?, 1]>>', expected [G, 2] of i64}}
+  prog.launch @kernels::@k(%a) {bounds = 0 : i64} : memref<3x2xi32, strided<[?, 1]>>
   prog.return
 }
 

@@ -4,6 +4,7 @@
 module @kernels {
   func.func private @double(memref<?x64xf32, strided<[?, 1]>> {prog.access = "read"}, memref<?x64xf32> {prog.access = "write"})
   func.func private @scale(memref<4xf32> {prog.access = "read"}, memref<?x64xf32, strided<[?, 1]>> {prog.access = "readwrite"}, index)
+  func.func private @bounds(memref<5x2xi64> {prog.access = "write"})
 }
 
 // CHECK-LABEL: prog.program @layer(%{{.*}}: memref<?x64xf32, strided<[?, 1]>>)
@@ -38,6 +39,11 @@ prog.program @layer(%x: memref<?x64xf32, strided<[?, 1]>>) attributes {input_nam
   prog.wait
   // CHECK: prog.launch @kernels::@scale(%{{.*}}, %{{.*}}, %[[M]]) : memref<4xf32>, memref<?x64xf32, strided<[?, 1]>>, i64
   prog.launch @kernels::@scale(%c, %y, %m) : memref<4xf32>, memref<?x64xf32, strided<[?, 1]>>, i64
+  // CHECK: prog.launch @kernels::@scale(%{{.*}}, %{{.*}}, %[[M]]) flops(%[[M2]]) bytes(%{{.*}}) : memref<4xf32>
+  prog.launch @kernels::@scale(%c, %y, %m) flops(%m2) bytes(%bytes) : memref<4xf32>, memref<?x64xf32, strided<[?, 1]>>, i64
+  // CHECK: prog.launch @kernels::@bounds(%{{.*}}) bytes(%{{.*}}) {bounds = 0 : i64} : memref<5x2xi64>
+  %b = prog.buffer () : memref<5x2xi64>
+  prog.launch @kernels::@bounds(%b) bytes(%bytes) {bounds = 0 : i64} : memref<5x2xi64>
   // CHECK: prog.return arena(%{{.*}})
   prog.return arena(%bytes)
 }

@@ -7,9 +7,9 @@ func.func @layer(%s: memref<4xi32>, %m: index, %x: memref<?x8xf32, strided<[?, 1
   // CHECK-NEXT: %[[B:.*]] = memref.alloc()
   %b = memref.alloc() : memref<4x2xi64>
   // CHECK-NEXT: %[[M64:.*]] = arith.index_cast %[[M]] : index to i64
-  // CHECK-NEXT: prog.launch @kernels::@layer_0_offsets(%[[S]], %[[B]], %[[M64]]) : memref<4xi32>, memref<4x2xi64>, i64
+  // CHECK: prog.launch @kernels::@layer_0_offsets(%[[S]], %[[B]], %[[M64]]) flops(%{{.*}}) bytes(%{{.*}}) {bounds = 1 : i64} : memref<4xi32>, memref<4x2xi64>, i64
   tile.offsets sizes(%s : memref<4xi32>) rows(%m) outs(%b : memref<4x2xi64>)
-  // CHECK-NEXT: prog.launch @kernels::@layer_1_ragged_gemm(%[[X]], %[[DY]], %[[B]], %[[DW]])
+  // CHECK: prog.launch @kernels::@layer_1_ragged_gemm(%[[X]], %[[DY]], %[[B]], %[[DW]])
   tile.ragged_gemm lhs(%x : memref<?x8xf32, strided<[?, 1]>>) rhs(%dy : memref<?x16xf32>) bounds(%b : memref<4x2xi64>)
       outs(%dw : memref<4x8x16xf32>) attributes {mode = #tile.mode<contraction>, accumulate} {
   ^bb0(%acc: f32, %old: f32):
@@ -17,7 +17,7 @@ func.func @layer(%s: memref<4xi32>, %m: index, %x: memref<?x8xf32, strided<[?, 1
     tile.yield %0 : f32
   }
   // A memref used twice becomes two arguments.
-  // CHECK-NEXT: prog.launch @kernels::@layer_2_rows(%[[DY]], %[[DY]], %[[DY]])
+  // CHECK: prog.launch @kernels::@layer_2_rows(%[[DY]], %[[DY]], %[[DY]])
   tile.rows ins(%dy, %dy : memref<?x16xf32>, memref<?x16xf32>) outs(%dy : memref<?x16xf32>) {
   ^bb0(%r: index, %p: memref<?x16xf32>, %q: memref<?x16xf32>):
     %0 = tile.load %p[%r] : memref<?x16xf32> -> vector<16xf32>
@@ -43,21 +43,21 @@ func.func @layer(%s: memref<4xi32>, %m: index, %x: memref<?x8xf32, strided<[?, 1
 // Equal ops share one kernel, in one function and across functions; another type or body does not.
 // CHECK-LABEL: func @a
 func.func @a(%x: memref<?x8xf32>, %y: memref<?x8xf32>, %z: memref<?x8xf32, strided<[?, 1]>>) {
-  // CHECK-NEXT: prog.launch @kernels::@a_0_rows(
+  // CHECK: prog.launch @kernels::@a_0_rows(
   tile.rows ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>) {
   ^bb0(%r: index, %p: memref<?x8xf32>):
     %0 = tile.load %p[%r] : memref<?x8xf32> -> vector<8xf32>
     %1 = arith.negf %0 : vector<8xf32>
     tile.yield %1 : vector<8xf32>
   }
-  // CHECK-NEXT: prog.launch @kernels::@a_1_rows(
+  // CHECK: prog.launch @kernels::@a_1_rows(
   tile.rows ins(%x : memref<?x8xf32>) outs(%z : memref<?x8xf32, strided<[?, 1]>>) {
   ^bb0(%r: index, %p: memref<?x8xf32>):
     %0 = tile.load %p[%r] : memref<?x8xf32> -> vector<8xf32>
     %1 = arith.negf %0 : vector<8xf32>
     tile.yield %1 : vector<8xf32>
   }
-  // CHECK-NEXT: prog.launch @kernels::@a_2_rows(
+  // CHECK: prog.launch @kernels::@a_2_rows(
   tile.rows ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>) {
   ^bb0(%r: index, %p: memref<?x8xf32>):
     %0 = tile.load %p[%r] : memref<?x8xf32> -> vector<8xf32>
@@ -68,7 +68,7 @@ func.func @a(%x: memref<?x8xf32>, %y: memref<?x8xf32>, %z: memref<?x8xf32, strid
 }
 // CHECK-LABEL: func @b
 func.func @b(%x: memref<?x8xf32>) {
-  // CHECK-NEXT: prog.launch @kernels::@a_0_rows(%[[X:.*]], %[[X]])
+  // CHECK: prog.launch @kernels::@a_0_rows(%[[X:.*]], %[[X]])
   tile.rows ins(%x : memref<?x8xf32>) outs(%x : memref<?x8xf32>) {
   ^bb0(%r: index, %p: memref<?x8xf32>):
     %0 = tile.load %p[%r] : memref<?x8xf32> -> vector<8xf32>

@@ -17,6 +17,9 @@
 // CHECK-NEXT: output 1 table: i32[3]
 // CHECK-NEXT: arena: ceil(x[0] / 64) * 2048 bytes
 // CHECK-NEXT: steps: 2 launches, 1 copies and fills
+// CHECK-NEXT: router_0_ragged_gemm: at most x[0] * 1024 flops, ((x[0] * 32 + 2048) + x[0] * 256) bytes
+// CHECK-NEXT: router_1_rows: at most x[0] * {{[0-9]+}} flops, (x[0] * 32 + x[0] * 32) bytes
+// CHECK-EMPTY:
 // CHECK-LABEL: kernels
 // CHECK-NEXT: router_0_ragged_gemm: 3 buffers, 0 scalars, {{[0-9]+}} bytes of code
 // CHECK-NEXT: router_1_rows: 2 buffers, 0 scalars, {{[0-9]+}} bytes of code
@@ -28,7 +31,7 @@
 // PROGRAM: %[[M:.*]] = prog.dim %[[X]], 0
 // PROGRAM-DAG: prog.constant dense<[7, -1, 5]> : tensor<3xi32> : memref<3xi32>
 // PROGRAM-DAG: %[[L:.*]] = prog.buffer(%[[M]]) at %{{.*}} : memref<?x8xf32>
-// PROGRAM: prog.launch @kernels::@router_0_ragged_gemm(%[[X]], %[[W]], %[[L]])
+// PROGRAM: prog.launch @kernels::@router_0_ragged_gemm(%[[X]], %[[W]], %[[L]]) flops(%{{.*}}) bytes(%{{.*}}) :
 
 // CODE: 0:
 // CODE: vfmadd

@@ -190,13 +190,41 @@ TEST_F(ProgramTarget, RequiredSizes) {
   moe_program_release(loaded);
 }
 
+/// Sizes for which a file has no expression of its own.
+TEST_F(ProgramTarget, DifferenceAndMinimum) {
+  FailureOr<Bytes> bytes = write(R"(
+    prog.program @main(%x: memref<?xi8>, %y: memref<?xi8>) {
+      %m = prog.dim %x, 0 : memref<?xi8>
+      %n = prog.dim %y, 0 : memref<?xi8>
+      %difference = arith.subi %m, %n : i64
+      %least = arith.minsi %m, %n : i64
+      %out = prog.output 0 (%difference) : memref<?xi8>
+      %few = prog.output 1 (%least) : memref<?xi8>
+      prog.return
+    })");
+  ASSERT_TRUE(succeeded(bytes)) << messages;
+  moe_program *loaded;
+  ASSERT_EQ(check(moe_program_load(bytes->data(), bytes->size(), &loaded)), "");
+  char data[9];
+  int64_t nine[] = {9}, two[] = {2}, shape[MOE_MAX_RANK];
+  moe_buffer in[] = {buffer(data, MOE_I8, nine), buffer(data, MOE_I8, two)};
+  EXPECT_EQ(check(moe_output_shape(loaded, 0, in, 2, 0, shape)), "");
+  EXPECT_EQ(shape[0], 7);
+  EXPECT_EQ(check(moe_output_shape(loaded, 0, in, 2, 1, shape)), "");
+  EXPECT_EQ(shape[0], 2);
+  moe_program_release(loaded);
+}
+
 TEST_F(ProgramTarget, ReadsWhatItWrote) {
   std::string text = replace(program(), "    prog.wait\n", R"(
     prog.wait
     prog.require %n = %m2
     %bytes = prog.buffer (%n) at %offset : memref<?xi8>
-    prog.launch @kernels::@k(%x, %bytes, %n) : memref<?x64xf32, strided<[?, 1]>>, memref<?xi8>, i64
+    prog.launch @kernels::@k(%x, %bytes, %n) flops(%m2) bytes(%n) : memref<?x64xf32, strided<[?, 1]>>, memref<?xi8>, i64
+    %bounds = prog.buffer () at %offset : memref<3x2xi64>
+    prog.launch @kernels::@bounds(%bounds) bytes(%m2) {bounds = 0 : i64} : memref<3x2xi64>
 )");
+  text = replace(text, "module @kernels {\n", "module @kernels {\nfunc.func private @bounds(memref<3x2xi64>)\n");
   SmallVector<char> object(1000, 'o');
   FailureOr<Bytes> bytes = write(text, object);
   ASSERT_TRUE(succeeded(bytes)) << messages;
@@ -204,7 +232,7 @@ TEST_F(ProgramTarget, ReadsWhatItWrote) {
   ASSERT_TRUE(succeeded(read)) << messages;
   EXPECT_EQ(read->target.kind, "cpu");
   EXPECT_EQ(read->target.arch, "x86-64-v3");
-  ASSERT_EQ(read->kernels.size(), 1u);
+  ASSERT_EQ(read->kernels.size(), 2u);
   EXPECT_EQ(read->kernels[0].name, "k");
   EXPECT_EQ(read->kernels[0].numArgs, 2u);
   EXPECT_EQ(read->kernels[0].numScalars, 1u);
@@ -220,6 +248,14 @@ TEST_F(ProgramTarget, ReadsWhatItWrote) {
     return result;
   };
   EXPECT_EQ(steps(*read->module).size(), steps(*parse(text)).size());
+  SmallVector<prog::LaunchOp> launches;
+  read->module->walk([&](prog::LaunchOp op) { launches.push_back(op); });
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_TRUE(launches[0].getFlops() && launches[0].getBytes() == launches[0].getArguments()[2]);
+  EXPECT_FALSE(launches[0].getBounds());
+  EXPECT_FALSE(launches[1].getFlops());
+  EXPECT_EQ(launches[1].getBytes(), launches[0].getFlops());
+  EXPECT_EQ(launches[1].getBounds(), 0u);
   auto function = read->module->lookupSymbol<ModuleOp>("kernels").lookupSymbol<func::FuncOp>("k");
   EXPECT_EQ(prog::getAccess(function, 0), prog::Access::Read);
   EXPECT_EQ(prog::getAccess(function, 1), prog::Access::ReadWrite);

@@ -248,6 +248,38 @@ TEST(Load, Verifier) {
          launch.args = {0};
          e.steps[0]->op.Set(std::move(launch));
        }},
+      {"step 0 (launch) costs expression 10 of 10",
+       [](fb::ProgramT &, fb::EntryT &e) {
+         fb::LaunchT launch;
+         launch.kernel = kDeep;
+         launch.args = {0};
+         launch.flops = 10;
+         e.steps[0]->op.Set(std::move(launch));
+       }},
+      {"step 0 (launch) costs expression 10 of 10",
+       [](fb::ProgramT &, fb::EntryT &e) {
+         fb::LaunchT launch;
+         launch.kernel = kDeep;
+         launch.args = {0};
+         launch.bytes = 10;
+         e.steps[0]->op.Set(std::move(launch));
+       }},
+      {"step 0 (launch) has bounds in argument 1 of 1",
+       [](fb::ProgramT &, fb::EntryT &e) {
+         fb::LaunchT launch;
+         launch.kernel = kDeep;
+         launch.args = {0};
+         launch.bounds = 1;
+         e.steps[0]->op.Set(std::move(launch));
+       }},
+      {"step 0 (launch) has bounds in buffer 2, which is not [groups, 2] of i64",
+       [](fb::ProgramT &, fb::EntryT &e) {
+         fb::LaunchT launch;
+         launch.kernel = kDeep;
+         launch.args = {2};
+         launch.bounds = 0;
+         e.steps[0]->op.Set(std::move(launch));
+       }},
       {"step 0 (launch), argument, refers to number 7 of 7",
        [](fb::ProgramT &, fb::EntryT &e) {
          fb::LaunchT launch;

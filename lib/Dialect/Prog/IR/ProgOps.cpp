@@ -146,9 +146,10 @@ LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : body) { // (C1)
     if (isa_and_present<ProgDialect>(op.getDialect()) && !isa<ProgramOp>(op))
       continue;
-    if (!isa<arith::AddIOp, arith::MulIOp, arith::CeilDivSIOp, arith::MaxSIOp, arith::ConstantOp>(op))
-      return op.emitOpError(
-          "is not allowed in a prog.program, expected prog ops and arith.addi, muli, ceildivsi, maxsi, constant");
+    if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::CeilDivSIOp, arith::MaxSIOp, arith::MinSIOp,
+             arith::ConstantOp>(op))
+      return op.emitOpError("is not allowed in a prog.program, expected prog ops and arith.addi, subi, muli, "
+                            "ceildivsi, maxsi, minsi, constant");
     if (!op.getResult(0).getType().isSignlessInteger(64))
       return op.emitOpError() << "in a prog.program has type " << op.getResult(0).getType() << ", expected i64";
   }
@@ -233,11 +234,20 @@ LogicalResult ConstantOp::verify() {
 
 LogicalResult LaunchOp::verify() {
   bool scalars = false;
-  for (auto [i, operand] : llvm::enumerate(getOperands())) { // (C2)
+  for (auto [i, operand] : llvm::enumerate(getArguments())) { // (C2)
     if (scalars && isa<MemRefType>(operand.getType()))
       return emitOpError() << "operand " << i << " is a buffer after a scalar, expected buffers first";
     scalars |= operand.getType().isInteger();
   }
+  if (!getBounds()) // (C4)
+    return success();
+  auto number = static_cast<int64_t>(*getBounds()), count = static_cast<int64_t>(getArguments().size());
+  if (number < 0 || number >= count)
+    return emitOpError() << "bounds is " << number << ", expected the number of one of " << count << " operands";
+  auto type = dyn_cast<MemRefType>(getArguments()[number].getType());
+  if (!type || !type.getElementType().isInteger(64) || type.getRank() != 2 || type.getDimSize(1) != 2)
+    return emitOpError() << "bounds is operand " << number << " of type " << getArguments()[number].getType()
+                         << ", expected [G, 2] of i64";
   return success();
 }
 
@@ -262,10 +272,10 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   // Before convert-to-prog a launch stands in a function, whose memrefs are not yet told apart.
   bool inProgram = isa<ProgramOp>((*this)->getParentOp());
   ArrayRef<Type> expected = callee.getArgumentTypes();
-  if (expected.size() != getNumOperands())
-    return emitOpError() << "has " << getNumOperands() << " operands, expected " << expected.size() << " for kernel "
-                         << getKernelAttr();
-  for (auto [i, operand] : llvm::enumerate(getOperands())) {
+  if (expected.size() != getArguments().size())
+    return emitOpError() << "has " << getArguments().size() << " operands, expected " << expected.size()
+                         << " for kernel " << getKernelAttr();
+  for (auto [i, operand] : llvm::enumerate(getArguments())) {
     bool scalar = operand.getType().isInteger(64) && expected[i].isIndex();
     auto buffer = dyn_cast<MemRefType>(operand.getType()), parameter = dyn_cast<MemRefType>(expected[i]);
     if (operand.getType() != expected[i] && !scalar && !(buffer && parameter && isAccepted(buffer, parameter)))

@@ -11,6 +11,7 @@ using namespace mlir::tile;
 
 #include "moe/Dialect/Tile/IR/TileDialect.cpp.inc"
 #include "moe/Dialect/Tile/IR/TileEnums.cpp.inc"
+#include "moe/Dialect/Tile/IR/TileInterfaces.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "moe/Dialect/Tile/IR/TileAttrs.cpp.inc"
 

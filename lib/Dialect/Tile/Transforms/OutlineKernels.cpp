@@ -66,21 +66,26 @@ public:
   }
 
   /// Moves `op` into a kernel called `name`, or into an equal one, and launches it from here.
-  LogicalResult outline(Operation *op, const Twine &name) {
+  LogicalResult outline(KernelOpInterface op, const Twine &name) {
     FailureOr<SmallVector<OpOperand *>> operands = getLaunchOperands(op);
     if (failed(operands))
       return failure();
     func::FuncOp kernel = getOrInsert(buildKernel(op, *operands, name));
     OpBuilder builder(op);
+    auto toI64 = [&](Value value) -> Value {
+      return arith::IndexCastOp::create(builder, op->getLoc(), builder.getI64Type(), value);
+    };
     SmallVector<Value> arguments;
-    for (OpOperand *operand : *operands) {
+    IntegerAttr bounds;
+    for (auto [i, operand] : llvm::enumerate(*operands)) {
       Value value = operand->get();
-      if (value.getType().isIndex())
-        value = arith::IndexCastOp::create(builder, op->getLoc(), builder.getI64Type(), value);
-      arguments.push_back(value);
+      if (value == op.getBoundsOut())
+        bounds = builder.getI64IntegerAttr(i);
+      arguments.push_back(value.getType().isIndex() ? toI64(value) : value);
     }
     auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), {FlatSymbolRefAttr::get(kernel.getSymNameAttr())});
-    prog::LaunchOp::create(builder, op->getLoc(), symbol, arguments);
+    Cost cost = op.getCost(builder);
+    prog::LaunchOp::create(builder, op->getLoc(), symbol, arguments, toI64(cost.flops), toI64(cost.bytes), bounds);
     op->erase();
     return success();
   }
@@ -127,13 +132,10 @@ private:
 struct OutlineKernels : tile::impl::TileOutlineKernelsPassBase<OutlineKernels> {
   void runOnOperation() override {
     ModuleOp top = getOperation();
-    SmallVector<std::pair<func::FuncOp, SmallVector<Operation *>>> work;
+    SmallVector<std::pair<func::FuncOp, SmallVector<KernelOpInterface>>> work;
     for (auto function : top.getOps<func::FuncOp>()) {
-      SmallVector<Operation *> ops;
-      function.walk([&](Operation *op) {
-        if (isa<OffsetsOp, PlanOp, RaggedGemmOp, RowsOp>(op))
-          ops.push_back(op);
-      });
+      SmallVector<KernelOpInterface> ops;
+      function.walk([&](KernelOpInterface op) { ops.push_back(op); });
       if (!ops.empty())
         work.emplace_back(function, std::move(ops));
     }

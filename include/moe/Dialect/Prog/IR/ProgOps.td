@@ -26,7 +26,7 @@ def Prog_ProgramOp : Prog_Op<"program", [Symbol, IsolatedFromAbove, SingleBlock]
     }
     ```
     Constraints:
-    - (C1) only prog ops and arith on i64 (addi, muli, ceildivsi, maxsi, constant) in the body, ended by prog.return.
+    - (C1) only prog ops and arith on i64 (addi, subi, muli, ceildivsi, maxsi, minsi, constant) in the body, ended by prog.return.
     - (C2) outputs are numbered 0, 1, ... without gap.
     - (C3) one name for each input and output, all different.
     - (C4) the inputs are memrefs as the caller's buffers are (see `prog.output`).
@@ -125,18 +125,30 @@ def Prog_ConstantOp : Prog_Op<"constant", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Prog_LaunchOp : Prog_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Prog_LaunchOp : Prog_Op<"launch", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a kernel";
   let description = [{
     Operands are buffers first, then i64 scalars. Whether a kernel reads or writes a buffer is known from the argument attribute
     `prog.access` = "read", "write" or "readwrite" on the kernel's function; without it both is assumed.
+
+    The rest is for traces and changes nothing: `flops` and `bytes` are what the kernel computes and moves at most, and `bounds` is the number of the
+    operand that it fills with the rows [begin, end) of each group.
+
+    Example: `prog.launch @kernels::@offsets(%sizes, %b, %m) flops(%c0) bytes(%n) {bounds = 1 : i64} : memref<8xi32>, memref<8x2xi64>, i64`
     Constraints:
     - (C1) the callee is a function and takes these types (i64 scalars as index or i64; a buffer's sizes and strides where it takes any).
     - (C2) buffers come before scalars.
     - (C3) in a program, no input or constant is passed where the kernel writes.
+    - (C4) `bounds` is the number of an operand that is `[G, 2]` of i64.
   }];
-  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, I64]>>:$operands);
-  let assemblyFormat = "$kernel `(` $operands `)` attr-dict (`:` type($operands)^)?";
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<AnyTypeOf<[AnyMemRef, I64]>>:$arguments, Optional<I64>:$flops, Optional<I64>:$bytes,
+                   OptionalAttr<I64Attr>:$bounds);
+  let builders = [OpBuilder<(ins "::mlir::SymbolRefAttr":$kernel, "::mlir::ValueRange":$arguments), [{
+    build($_builder, $_state, kernel, arguments, ::mlir::Value(), ::mlir::Value(), ::mlir::IntegerAttr());
+  }]>];
+  let assemblyFormat = [{
+    $kernel `(` $arguments `)` (`flops` `(` $flops^ `)`)? (`bytes` `(` $bytes^ `)`)? attr-dict (`:` type($arguments)^)?
+  }];
   let hasVerifier = 1;
 }
 

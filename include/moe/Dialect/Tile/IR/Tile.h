@@ -18,6 +18,18 @@
 
 #include "moe/Dialect/Tile/IR/TileDialect.h.inc"
 #include "moe/Dialect/Tile/IR/TileEnums.h.inc"
+
+namespace mlir::tile {
+
+/// What one run of a kernel costs, as values of index type: operations on floats, and bytes that it must read and write
+/// if nothing but its operands is in memory, each of them once.
+struct Cost {
+  Value flops, bytes;
+};
+
+} // namespace mlir::tile
+
+#include "moe/Dialect/Tile/IR/TileInterfaces.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "moe/Dialect/Tile/IR/TileAttrs.h.inc"
 #define GET_OP_CLASSES

@@ -8,12 +8,14 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "moe/Dialect/KnownAttributes.td"
 include "moe/Dialect/Tile/IR/TileAttrs.td"
+include "moe/Dialect/Tile/IR/TileInterfaces.td"
 
 class Tile_Op<string opMnemonic, list<Trait> traits = []> : Op<Tile_Dialect, opMnemonic, traits # [KnownAttributes]>;
 
 /// A kernel: tensors in, tensors out; or memrefs in, memrefs written, no results.
-class Tile_KernelOp<string opMnemonic, list<Trait> traits = []>
-    : Tile_Op<opMnemonic, traits # [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+class Tile_KernelOp<string opMnemonic, list<Trait> traits = [], list<string> methods = []>
+    : Tile_Op<opMnemonic, traits # [DestinationStyleOpInterface, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                    DeclareOpInterfaceMethods<Tile_KernelOpInterface, methods>]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
@@ -28,7 +30,7 @@ def Tile_SizesShaped : Tile_ShapedOf<[I32, I64], "tensor or memref of i32 or i64
 def Tile_I32Shaped : Tile_ShapedOf<[I32], "tensor or memref of i32">;
 def Tile_I64Shaped : Tile_ShapedOf<[I64], "tensor or memref of i64">;
 
-def Tile_OffsetsOp : Tile_KernelOp<"offsets"> {
+def Tile_OffsetsOp : Tile_KernelOp<"offsets", [], ["getBoundsOut"]> {
   let summary = "bounds of each group from the sizes";
   let description = [{
     Group g begins at the sum of the earlier sizes, each rounded up to `align`, and has sizes[g] rows. A negative size counts
@@ -51,7 +53,7 @@ def Tile_OffsetsOp : Tile_KernelOp<"offsets"> {
   }];
 }
 
-def Tile_PlanOp : Tile_KernelOp<"plan"> {
+def Tile_PlanOp : Tile_KernelOp<"plan", [], ["getBoundsOut"]> {
   let summary = "routing plan of expert ids: histogram, scan and stable permutation";
   let description = [{
     From ids `[T, k]`: sizes `[G]` i32, bounds `[G, 2]` i64, permutation `[M]` i32 (row -> slot t * k + j, or -1), token `[M]`
