@@ -215,6 +215,40 @@ moe_status *moe_enqueue(moe_session *session, uint32_t number, const moe_buffer 
   });
 }
 
+moe_status *moe_enqueue_traced(moe_session *session, uint32_t number, const moe_buffer *inputs, size_t numInputs,
+                               const moe_buffer *outputs, size_t numOutputs, void *workspace, size_t workspaceBytes,
+                               moe_comm *comm, void *stream, moe_step_function report, void *user) {
+  return guarded("moe_enqueue_traced", [&]() -> moe_status * {
+    REQUIRE_ARGUMENT(session);
+    REQUIRE_ARGUMENT(report);
+    const Entry *entry = nullptr;
+    MOERT_TRY(findEntry(session->program, number, entry));
+    Trace trace;
+    MOERT_TRY(session->executor->trace(
+        *entry, {inputs, numInputs, outputs, numOutputs, workspace, workspaceBytes, comm, stream}, trace));
+    auto tell = [&](moe_step_kind kind, const char *name, const Trace::Record &record) {
+      std::vector<int64_t> rows(record.bounds.size() / 2);
+      for (size_t g = 0; g < rows.size(); ++g)
+        rows[g] = record.bounds[2 * g + 1] - record.bounds[2 * g];
+      moe_step step = {sizeof(step),   kind,         name,         record.begin, record.end, record.hostBegin,
+                       record.hostEnd, record.flops, record.bytes, rows.data(),  rows.size()};
+      report(user, &step);
+    };
+    if (session->program->isCuda)
+      tell(MOE_STEP_FILL, "clear", trace.clear);
+    for (size_t i = 0; i < entry->steps.size(); ++i) {
+      const Trace::Record &record = trace.steps[i];
+      if (entry->steps[i].kind == Step::Launch)
+        tell(MOE_STEP_LAUNCH, session->program->kernels[record.kernel].name, record);
+      else if (entry->steps[i].kind == Step::Memset)
+        tell(MOE_STEP_FILL, "fill", record);
+      else if (entry->steps[i].kind == Step::Copy)
+        tell(MOE_STEP_COPY, "copy", record);
+    }
+    return nullptr;
+  });
+}
+
 moe_status *moe_session_poll(moe_session *session, const void *workspace, moe_fault *faults, size_t *n) {
   return guarded("moe_session_poll", [&]() -> moe_status * {
     REQUIRE_ARGUMENT(session);

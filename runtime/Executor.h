@@ -4,6 +4,7 @@
 
 #include "Frame.h"
 #include "Program/Program.h"
+#include "Trace.h"
 
 namespace moert {
 
@@ -13,6 +14,8 @@ public:
   virtual ~Executor() = default;
   /// moe_enqueue, the entry's number checked.
   virtual moe_status *enqueue(const Entry &entry, const Call &call) = 0;
+  /// moe_enqueue_traced, the entry's number checked.
+  virtual moe_status *trace(const Entry &entry, const Call &call, Trace &trace) = 0;
   /// Reads the faults that the last enqueue with this workspace left.
   virtual moe_status *readFaults(const void *workspace, FaultBlock &block) = 0;
 };

@@ -103,6 +103,20 @@ class _Fault(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_int), *((n, ctypes.c_int64) for n in ("count", "row", "value", "limit"))]
 
 
+class _Step(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("kind", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        *((n, ctypes.c_double) for n in ("begin", "end", "host_begin", "host_end")),
+        ("flops", ctypes.c_int64),
+        ("bytes", ctypes.c_int64),
+        ("rows", ctypes.POINTER(ctypes.c_int64)),
+        ("num_groups", ctypes.c_size_t),
+    ]
+
+
+_StepFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Step))
 _pointer, _u32, _size = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_size_t
 _buffers, _longs = ctypes.POINTER(_Buffer), ctypes.POINTER(ctypes.c_int64)
 # Functions that return a status, with the types of their arguments.
@@ -115,6 +129,10 @@ _CALLS = {
     "moe_workspace_query": [_pointer, _u32, _buffers, _size, ctypes.POINTER(_size), ctypes.POINTER(_size)],
     "moe_session_create": [_pointer, ctypes.c_int32, ctypes.POINTER(_Options), ctypes.POINTER(_pointer)],
     "moe_enqueue": [_pointer, _u32, _buffers, _size, _buffers, _size, _pointer, _size, _pointer, _pointer],
+    "moe_enqueue_traced": [
+        *[_pointer, _u32, _buffers, _size, _buffers, _size, _pointer, _size, _pointer, _pointer],
+        *[_StepFunction, _pointer],
+    ],
     "moe_session_poll": [_pointer, _pointer, ctypes.POINTER(_Fault), ctypes.POINTER(_size)],
 }
 _STRINGS = {
@@ -197,6 +215,21 @@ class Fault:
     row: int
     value: int
     limit: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a launch, fill or copy of a traced run took, in microseconds since the call: on the device, and on the host that
+    enqueued it. `flops` and `bytes` are None if the program does not say; `rows` are those of each group, if the step finds them."""
+
+    name: str
+    begin: float
+    end: float
+    host_begin: float
+    host_end: float
+    flops: int | None
+    bytes: int | None
+    rows: tuple[int, ...]
 
 
 class Buffer:
@@ -374,3 +407,18 @@ class Call:
 
     def __call__(self, stream: int = 0) -> None:
         self._check(self._enqueue(*self._arguments, stream or None))
+
+    def trace(self, stream: int = 0) -> list[Step]:
+        """Runs it once, waits, and returns what each step took. On cuda each step is timed by events, and the stream begins when
+        everything is enqueued."""
+        steps: list[Step] = []
+
+        @_StepFunction
+        def report(_: Any, step: Any) -> None:
+            s = step.contents
+            cost = (None if n < 0 else n for n in (s.flops, s.bytes))
+            times = (s.begin, s.end, s.host_begin, s.host_end)
+            steps.append(Step(s.name.decode(), *times, *cost, tuple(s.rows[: s.num_groups])))
+
+        self._check(self.session.runtime.moe_enqueue_traced(*self._arguments, stream or None, report, None))
+        return steps

@@ -33,8 +33,10 @@ struct Run {
   const Entry &entry;
   Frame frame;
   moert_cpu_context context;
+  Trace *trace; ///< or NULL
 
   void steps();
+  void run(const Step &step);
   void launch(const Step &step);
   void move(const Step &step);
 };
@@ -109,23 +111,42 @@ void Run::move(const Step &step) {
       [](void *state, int64_t begin, int64_t end) { static_cast<Move *>(state)->run(begin, end); }, &move);
 }
 
+void Run::run(const Step &step) {
+  switch (step.kind) {
+  case Step::Launch:
+    launch(step);
+    break;
+  case Step::Memset:
+  case Step::Copy:
+    move(step);
+    break;
+  case Step::Wait:
+    break; // Every step is finished before the next begins.
+  }
+}
+
 void Run::steps() {
-  for (const Step &step : entry.steps) {
-    switch (step.kind) {
-    case Step::Launch:
-      launch(step);
-      break;
-    case Step::Memset:
-    case Step::Copy:
-      move(step);
-      break;
-    case Step::Wait:
-      break; // Every step is finished before the next begins.
+  if (!trace) {
+    for (const Step &step : entry.steps)
+      run(step);
+    return;
+  }
+  for (size_t i = 0; i < entry.steps.size(); ++i) {
+    Trace::Record &record = trace->steps[i];
+    record.begin = record.hostBegin = trace->now();
+    run(entry.steps[i]);
+    record.end = record.hostEnd = trace->now();
+    for (size_t g = 0; g < record.bounds.size() / 2; ++g) {
+      const int64_t *bounds = frame.descriptor(*entry.steps[i].bounds);
+      std::memcpy(&record.bounds[2 * g], pointerOf(bounds) + g * boundsPitch(bounds), 2 * sizeof(int64_t));
     }
   }
 }
 
-moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) {
+moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) { return run(entry, call, nullptr); }
+moe_status *CPUExecutor::trace(const Entry &entry, const Call &call, Trace &trace) { return run(entry, call, &trace); }
+
+moe_status *CPUExecutor::run(const Entry &entry, const Call &call, Trace *trace) {
   if (call.comm || call.stream)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s is not NULL, but the cpu target takes none",
                        call.comm ? "comm" : "stream");
@@ -134,8 +155,10 @@ moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) {
                        entry.name);
   MOERT_TRY(checkWorkspace(entry, call));
   uint8_t *workspace = static_cast<uint8_t *>(call.workspace);
-  Run run{*this, entry, {entry, reinterpret_cast<int64_t *>(workspace + kFaultBytes)}, {recordFault, workspace}};
+  Run run{*this, entry, {entry, reinterpret_cast<int64_t *>(workspace + kFaultBytes)}, {recordFault, workspace}, trace};
   MOERT_TRY(run.frame.prepare(call, nullptr));
+  if (trace)
+    trace->describe(run.frame);
   *static_cast<FaultBlock *>(call.workspace) = FaultBlock();
   return pool.run([](void *state) { static_cast<Run *>(state)->steps(); }, &run);
 }

@@ -18,11 +18,16 @@ public:
 
   moe_status *create(const moe_program &program, uint32_t numThreads);
   moe_status *enqueue(const Entry &entry, const Call &call) override;
+  moe_status *trace(const Entry &entry, const Call &call, Trace &trace) override;
   moe_status *readFaults(const void *workspace, FaultBlock &block) override;
 
   Object object;
   std::vector<KernelCode> kernels;
   ThreadPool pool;
+
+private:
+  /// `trace` may be NULL.
+  moe_status *run(const Entry &entry, const Call &call, Trace *trace);
 };
 
 } // namespace moert

@@ -112,7 +112,8 @@ constexpr int kCaptureThreadLocal = 1;
   X(EventCreate, (Event *, unsigned))                                                                                  \
   X(EventDestroy, (Event))                                                                                             \
   X(EventRecord, (Event, Stream))                                                                                      \
-  X(EventElapsedTime, (float *, Event, Event))
+  X(EventElapsedTime, (float *, Event, Event))                                                                         \
+  X(LaunchHostFunc, (Stream, void (*)(void *), void *))
 
 /// The functions of libcuda.so.1 that are used.
 struct Driver {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
 #include "TensorMap.h"
+#include "Tracer.h"
 
 #include <cstring>
 #include <string>
@@ -23,13 +24,18 @@ struct Run {
   Frame frame;
   Stream stream;
 
-  moe_status *step(const Step &step);
+  /// Zeroes the faults and the counters of all launches.
+  moe_status *clear();
+  /// Step number i of the entry.
+  moe_status *step(size_t i);
   moe_status *launch(const Step &step);
   moe_status *makeParam(const Step &step, const Param &param, void *to);
   /// The first parameter whose tensor map cannot be made of the arguments, or NULL.
   const Param *findMisfit(const Step &step, const Kernel &kernel);
   TiledShape shapeOf(const Step &step, const Param &param);
   moe_status *move(const Step &step);
+
+  uint32_t launched = 0; ///< the kernel of the last launch
 
   DevicePtr workspace() const { return reinterpret_cast<uintptr_t>(call.workspace); }
 };
@@ -93,6 +99,7 @@ moe_status *Run::launch(const Step &step) {
                          kernel.name, misfit->arg, pointerOf(frame.descriptor(step.args[misfit->arg])));
     number = uint32_t(kernel.cuda.fallback);
   }
+  launched = number;
   const Kernel &kernel = executor.program.kernels[number];
   const CudaKernel &cuda = kernel.cuda;
 
@@ -162,20 +169,22 @@ moe_status *Run::move(const Step &step) {
   return nullptr;
 }
 
-moe_status *Run::step(const Step &step) {
-  switch (step.kind) {
-  case Step::Launch:
-    return launch(step);
-  case Step::Memset:
-  case Step::Copy:
-    return move(step);
-  case Step::Wait:
-    return nullptr; // the stream keeps the order
-  }
+moe_status *Run::clear() {
+  MOERT_CUDA(driver, MemsetD8Async, workspace(), 0, entry.arenaOffset, stream);
   return nullptr;
 }
 
-moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
+moe_status *Run::step(size_t i) {
+  const Step &step = entry.steps[i];
+  moe_status *status = nullptr; // a Wait: the stream keeps the order
+  if (step.kind == Step::Launch)
+    status = launch(step);
+  else if (step.kind == Step::Memset || step.kind == Step::Copy)
+    status = move(step);
+  return status ? named(("step " + std::to_string(i)).c_str(), status) : nullptr;
+}
+
+template <typename Work> moe_status *CUDAExecutor::prepared(const Entry &entry, const Call &call, Work work) {
   if (call.comm || (entry.flags & MOE_ENTRY_NEEDS_COMM))
     return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' with a communicator, which the cuda target does not have yet",
                        entry.name);
@@ -185,14 +194,39 @@ moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
     Run run{*this, driver, entry, call, {entry, words.get()}, static_cast<Stream>(call.stream)};
     MOERT_TRY(run.frame.prepare(call, reinterpret_cast<const uint8_t *>(uintptr_t(constants))));
     CurrentContext current(driver, context);
-    // The faults and the counters of all launches.
-    MOERT_CUDA(driver, MemsetD8Async, run.workspace(), 0, entry.arenaOffset, run.stream);
-    for (size_t i = 0; i < entry.steps.size(); ++i)
-      if (moe_status *status = run.step(entry.steps[i]))
-        return named(("step " + std::to_string(i)).c_str(), status);
-    return nullptr;
+    return work(run);
   };
   moe_status *status = run();
   frames.give(std::move(words));
   return status;
+}
+
+moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
+  return prepared(entry, call, [&](Run &run) -> moe_status * {
+    MOERT_TRY(run.clear());
+    for (size_t i = 0; i < entry.steps.size(); ++i)
+      MOERT_TRY(run.step(i));
+    return nullptr;
+  });
+}
+
+moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &trace) {
+  return prepared(entry, call, [&](Run &run) -> moe_status * {
+    double ready = trace.now();
+    trace.describe(run.frame);
+    trace.clear.flops = 0;
+    trace.clear.bytes = int64_t(entry.arenaOffset);
+    Tracer tracer(driver, run.stream, trace);
+    MOERT_TRY(tracer.begin());
+    trace.forgetSince(ready);
+    MOERT_TRY(tracer.step(trace.clear, [&] { return run.clear(); }));
+    for (size_t i = 0; i < entry.steps.size(); ++i) {
+      Trace::Record &record = trace.steps[i];
+      MOERT_TRY(tracer.step(record, [&] { return run.step(i); }));
+      record.kernel = run.launched;
+      if (entry.steps[i].bounds)
+        MOERT_TRY(tracer.save(record, run.frame.descriptor(*entry.steps[i].bounds)));
+    }
+    return tracer.end();
+  });
 }

@@ -30,6 +30,7 @@ public:
   ~CUDAExecutor() override;
   moe_status *create(int32_t device);
   moe_status *enqueue(const Entry &entry, const Call &call) override;
+  moe_status *trace(const Entry &entry, const Call &call, Trace &trace) override;
   moe_status *readFaults(const void *workspace, FaultBlock &block) override;
 
   const moe_program &program;
@@ -38,6 +39,8 @@ public:
   uint32_t multiprocessors = 0;
 
 private:
+  /// Calls work(run) with what an enqueue knows, the device's context current.
+  template <typename Work> moe_status *prepared(const Entry &entry, const Call &call, Work work);
   moe_status *chooseDevice(int32_t number);
   moe_status *prepare(const Kernel &kernel, Function &function);
   moe_status *uploadConstants();

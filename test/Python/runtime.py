@@ -68,6 +68,29 @@ def case_a_call_that_is_repeated() -> None:
     assert (fault.kind, fault.count, fault.row, fault.value) == ("BAD_SIZES", 1, 0, -3), fault
 
 
+def case_a_trace() -> None:
+    p = program(texts.forward(None, 16, 8, 3, f32))
+    entry, session = p.entry(), Session(p, threads=2)
+    x, w, sizes, y = (
+        np.ones((9, 16), f32),
+        np.ones((3, 16, 8), f32),
+        np.array([4, 0, 7], i32),
+        np.full((9, 8), np.nan, f32),
+    )
+    inputs = [Buffer.of(a) for a in (x, w, sizes)]
+    size, align = p.workspace(entry, inputs)
+    memory = np.zeros(size + align, np.uint8)
+    workspace = memory.ctypes.data + -memory.ctypes.data % align
+    steps = Call(session, entry, inputs, [Buffer.of(y)], workspace, size).trace()
+    equal(y, np.full((9, 8), 16, f32))
+    assert [s.rows for s in steps if s.rows] == [(4, 0, 5)], steps  # as many as there are
+    assert [s.flops for s in steps if s.flops] == [2 * 9 * 16 * 8], steps
+    assert all(s.begin <= s.end and s.bytes > 0 for s in steps), steps
+    wrong = [Buffer.of(x), Buffer.of(w), Buffer.of(sizes[:2])]
+    error = raised(MoeError, Call(session, entry, wrong, [Buffer.of(y)], workspace, size).trace)
+    assert error.code == "INVALID_ARGUMENT", error
+
+
 def case_errors_carry_code_message_and_place() -> None:
     error = raised(MoeError, Program, b"not a program", RUNTIME)
     assert error.code == "BAD_PROGRAM" and str(error) and ":" in error.where, (error.code, error, error.where)

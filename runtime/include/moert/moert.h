@@ -158,6 +158,33 @@ MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_
                                 const moe_buffer *outputs, size_t num_outputs, void *workspace, size_t workspace_bytes,
                                 moe_comm *comm, void *stream);
 
+/*--- traces: what each step of a run took --------------------------------------*/
+
+typedef enum moe_step_kind { MOE_STEP_LAUNCH = 0, MOE_STEP_FILL = 1, MOE_STEP_COPY = 2 } moe_step_kind;
+
+/* Times are in microseconds since the call. flops and bytes are what the step computes and moves at most for these
+ * inputs, or -1 if the program does not say. */
+typedef struct moe_step {
+  size_t struct_size; /* of the library's struct */
+  moe_step_kind kind;
+  const char *name;            /* of the kernel, owned by the program; "fill", "copy", or "clear" for the first fill */
+  double begin, end;           /* on the device */
+  double host_begin, host_end; /* on the host, while it enqueued the step; on the cpu the same */
+  int64_t flops, bytes;
+  const int64_t *rows; /* of a step that finds them: the rows of each group */
+  size_t num_groups;   /* 0 for other steps */
+} moe_step;
+
+typedef void (*moe_step_function)(void *user, const moe_step *step);
+
+/* moe_enqueue that waits for the end of the run, and then calls report(user, step) for each step in order; what step
+ * points at is gone afterwards. On cuda it allocates, and times the steps by events: the stream, which must not be
+ * capturing, begins when the host has enqueued everything. */
+MOE_API moe_status *moe_enqueue_traced(moe_session *session, uint32_t entry, const moe_buffer *inputs,
+                                       size_t num_inputs, const moe_buffer *outputs, size_t num_outputs,
+                                       void *workspace, size_t workspace_bytes, moe_comm *comm, void *stream,
+                                       moe_step_function report, void *user);
+
 /*--- faults: what the kernels saw in the data ---------------------------------*/
 
 typedef enum moe_fault_kind {

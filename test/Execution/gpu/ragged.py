@@ -253,6 +253,29 @@ def tf32_has_11_bits(kit: Kit, *products: Product) -> None:
         assert found <= {200 * (1 + 2.0**-10), 200 * (1 + 2.0**-11 + 2.0**-12)}, (p.name, found)
 
 
+@test(Product(64, 136, 5), wgrad(64, 32, 5), wgrad(64, 32, 5, accumulate=True), Product(64, 136, 40), small=True)
+def a_trace_says_what_each_step_cost(kit: Kit, *products: Product) -> None:
+    for p in products:
+        sizes = [1, 70, 0, 131, 16] if p.groups == 5 else [0] * 37 + [2, 0, 4]
+        d = random_draw(np.random.default_rng(23), p, sizes, tail=3)
+        run = Run(kit, p, d)
+        steps = kit.guarded(lambda run=run: run.call.trace(kit.memory.stream))
+        compare(run.result(), *expected(p, d), p.name)
+        assert [s.rows for s in steps if s.rows] == [tuple(sizes)], p.name
+        product = max(steps, key=lambda s: s.flops)
+        assert product.flops == 2 * d.rows * p.k * p.n and "ragged_gemm" in product.name, (p.name, product)
+        size, out = DTYPES[p.dtype].itemsize, DTYPES[p.out].itemsize
+        if p.mode == "rows":
+            read, written = d.rows * p.k + min(p.groups, d.rows) * p.k * p.n, d.rows * p.n
+        else:
+            read, written = d.rows * (p.k + p.n), p.groups * p.k * p.n * (2 if p.accumulate else 1)
+        assert product.bytes == read * size + written * out + 16 * p.groups, (p.name, product)
+        copies = [s.bytes for s in steps if s.name == "copy"]
+        assert copies == ([2 * p.groups * p.k * p.n * out] if p.accumulate else []), (p.name, steps)
+        times = [(s.host_begin, s.host_end) for s in steps] + [(s.begin, s.end) for s in steps] * kit.cuda
+        assert all(a <= b for a, b in times) and times == sorted(times), (p.name, times)
+
+
 # --- offsets past 2^31 -----------------------------------------------------------------------------------------------------
 
 

@@ -235,10 +235,10 @@ TEST(Load, Verifier) {
        [](fb::ProgramT &, fb::EntryT &e) { e.steps[1]->op.AsCopy()->source = 7; }},
       {"step 1 (copy) copies type f32 and rank 1 to type f32 and rank 2",
        [](fb::ProgramT &, fb::EntryT &e) { e.steps[1]->op.AsCopy()->source = 1; }},
-      {"step 0 launches kernel 4 of 4",
+      {"step 0 launches kernel 5 of 5",
        [](fb::ProgramT &, fb::EntryT &e) {
          fb::LaunchT launch;
-         launch.kernel = 4;
+         launch.kernel = 5;
          e.steps[0]->op.Set(std::move(launch));
        }},
       {"step 0 passes 1 buffers and 0 scalars to kernel 'ids', which takes 1 and 1",

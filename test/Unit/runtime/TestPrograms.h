@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -65,11 +66,18 @@ public:
     entry.buffers.push_back(std::move(buffer));
     return uint32_t(entry.buffers.size() - 1);
   }
-  void launch(uint32_t kernel, std::vector<uint32_t> args, std::vector<uint32_t> scalars = {}) {
+  /// What a launch says of itself for traces.
+  struct Cost {
+    std::optional<uint32_t> flops, bytes, bounds;
+  };
+  void launch(uint32_t kernel, std::vector<uint32_t> args, std::vector<uint32_t> scalars = {}, Cost cost = {}) {
     fb::LaunchT launch;
     launch.kernel = kernel;
     launch.args = std::move(args);
     launch.scalars = std::move(scalars);
+    launch.flops = cost.flops;
+    launch.bytes = cost.bytes;
+    launch.bounds = cost.bounds;
     step().Set(std::move(launch));
   }
   void memset(uint32_t buffer, uint8_t value) {
@@ -107,7 +115,7 @@ private:
 };
 
 /// Numbers of the kernels in kernels.c, as programOf lists them.
-enum KernelNumber : uint32_t { kAdd, kVisit, kIds, kDeep };
+enum KernelNumber : uint32_t { kAdd, kVisit, kIds, kDeep, kBounds };
 
 #if defined(__x86_64__)
 constexpr const char *kHostArch = "x86-64", *kOtherArch = "aarch64";
@@ -125,7 +133,7 @@ inline fb::ProgramT programOf(EntryBuilder builder, bool withObject = true) {
   const struct {
     const char *name;
     uint32_t args, scalars;
-  } kernels[] = {{"add", 3, 0}, {"visit", 1, 2}, {"ids", 1, 1}, {"deep", 1, 0}};
+  } kernels[] = {{"add", 3, 0}, {"visit", 1, 2}, {"ids", 1, 1}, {"deep", 1, 0}, {"bounds", 1, 1}};
   for (auto &from : kernels) {
     auto kernel = std::make_unique<fb::KernelT>();
     kernel->name = from.name;

@@ -49,6 +49,24 @@ void ids(const moert_cpu_context *context, void *const *args, int64_t begin, int
   }
 }
 
+/* bounds(out, rows), i64[n,2]: each group has as many rows as its number, or what is left of them. */
+KERNEL(bounds);
+int64_t bounds_tasks(void *const *args) {
+  (void)args;
+  return 1;
+}
+void bounds(const moert_cpu_context *context, void *const *args, int64_t begin, int64_t end) {
+  const Tensor *out = args[0];
+  int64_t rows = *(const int64_t *)args[1], at = 0;
+  (void)context, (void)begin, (void)end;
+  for (int64_t g = 0; g < out->words[0]; ++g) {
+    int64_t *bounds = (int64_t *)out->aligned + g * out->words[2];
+    bounds[0] = at;
+    at = at + g < rows ? at + g : rows;
+    bounds[1] = at;
+  }
+}
+
 /* deep(out), i64[1]: touches all the stack that a task may use. */
 KERNEL(deep);
 int64_t deep_tasks(void *const *args) {

@@ -1,0 +1,27 @@
+//===- Trace.cpp - what the steps of an enqueue cost and took -----------------------===//
+#include "Trace.h"
+
+using namespace moert;
+
+void Trace::describe(const Frame &frame) {
+  auto sizeOf = [&](uint32_t buffer) {
+    int64_t bytes = int64_t(moe_dtype_size(frame.entry.buffers[buffer].dtype));
+    for (int32_t d = 0; d < frame.entry.buffers[buffer].rank; ++d)
+      bytes *= sizesOf(frame.descriptor(buffer))[d];
+    return bytes;
+  };
+  for (const Step &step : frame.entry.steps) {
+    Record &record = steps.emplace_back();
+    record.kernel = step.kernel;
+    if (step.kind == Step::Memset || step.kind == Step::Copy) {
+      record.flops = 0;
+      record.bytes = sizeOf(step.target) * (step.kind == Step::Copy ? 2 : 1);
+    }
+    if (step.flops)
+      record.flops = frame.value(*step.flops);
+    if (step.bytes)
+      record.bytes = frame.value(*step.bytes);
+    if (step.bounds)
+      record.bounds.resize(size_t(sizesOf(frame.descriptor(*step.bounds))[0]) * 2);
+  }
+}
