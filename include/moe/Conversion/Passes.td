@@ -5,6 +5,34 @@
 
 include "mlir/Pass/PassBase.td"
 
+def MoENormalizeStablehloPass : Pass<"moe-normalize-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "gives generic StableHLO text one form for what can be written in many";
+  let description = [{
+    What `convert-stablehlo-to-moe` and `moe-raise-stablehlo` match. In functions that have StableHLO:
+    - calls of private functions of one block are inlined;
+    - elementwise ops become ops of `arith` and `math`, constants become `arith.constant`, `1 / (1 + exp(-x))` becomes
+      `stablehlo.logistic`. Division and sign of integers stay, and what `arith` would leave undefined;
+    - a change of shape that repeats nothing is a `reshape`; a `broadcast_in_dim` has no dimension of size 1 and no other
+      broadcast or reshape below it; elementwise ops come before reshapes;
+    - with the ranges of integers (ids of a `top_k`, an `iota`, constants and what is computed from them) comparisons
+      are decided, limits dropped and floor divisions simplified: so are indices mended that cannot be out of range;
+    - ops that nothing uses are erased.
+
+    Before:
+    ```mlir
+    %0 = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
+    %1 = "stablehlo.broadcast_in_dim"(%0) <{broadcast_dimensions = array<i64>}> : (tensor<f32>) -> tensor<4x8xf32>
+    %2 = "stablehlo.add"(%x, %1) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+    ```
+    After:
+    ```mlir
+    %c = arith.constant dense<1.0> : tensor<4x8xf32>
+    %0 = arith.addf %x, %c : tensor<4x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def ConvertStablehloToMoEPass : Pass<"convert-stablehlo-to-moe", "::mlir::ModuleOp"> {
   let summary = "imports ragged dots from generic StableHLO text";
   let description = [{

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaggedDot.h"
+#include "Stablehlo.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,14 +20,6 @@ static constexpr llvm::StringLiteral precisionKey = "precision_config";
 static constexpr llvm::StringLiteral dimensionsKey = "ragged_dot_dimension_numbers";
 
 static bool isComposite(Operation *op) { return op->getName().getStringRef() == compositeName; }
-
-DictionaryAttr moe::stablehlo::getAllAttributes(Operation *op) {
-  NamedAttrList attrs(op->getDiscardableAttrDictionary());
-  if (auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
-    for (NamedAttribute attr : properties)
-      attrs.set(attr.getName(), attr.getValue());
-  return attrs.getDictionary(op->getContext());
-}
 
 bool moe::stablehlo::isRaggedDot(Operation *op) {
   if (isComposite(op)) {

@@ -19,10 +19,6 @@ struct RaggedDot {
   }
 };
 
-/// The op's attributes, whether it is registered or not, in `<{...}>` or in `{...}`. Operation::getAttrDictionary
-/// leaves out those an unregistered op has in `<{...}>`.
-DictionaryAttr getAllAttributes(Operation *op);
-
 /// Whether the op is a ragged dot: `chlo.ragged_dot`, or a `stablehlo.composite` of that name.
 bool isRaggedDot(Operation *op);
 

@@ -1,6 +1,7 @@
 //===- StablehloToMoE.cpp - convert-stablehlo-to-moe ----------------------===//
 
 #include "RaggedDot.h"
+#include "Stablehlo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
