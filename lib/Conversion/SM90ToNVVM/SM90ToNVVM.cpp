@@ -72,7 +72,7 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     // Dynamic shared memory of all kernels begins at one place; a name for each keeps their alignment apart.
     emit.op<LLVM::GlobalOp>(LLVM::LLVMArrayType::get(rewriter.getI8Type(), 0), /*isConstant=*/false,
                             LLVM::Linkage::External, ("shared_" + op.getSymName()).str(), Attribute(),
-                            /*alignment=*/kSharedAlignment, /*addrSpace=*/3);
+                            /*alignment=*/kChip.sharedAlignment, /*addrSpace=*/3);
 
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.getBody().end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter())))
@@ -94,7 +94,7 @@ void placeShared(KernelOp kernel) {
   int64_t offset = 0;
   Builder builder(kernel.getContext());
   auto place = [&](Operation *op, int64_t bytes) {
-    offset = llvm::alignTo(offset, kSharedAlignment);
+    offset = llvm::alignTo(offset, kChip.sharedAlignment);
     op->setAttr(kOffsetName, builder.getI64IntegerAttr(offset));
     offset += bytes;
   };

@@ -25,7 +25,7 @@ struct LowerSpecialize : OpRewritePattern<SpecializeOp> {
     // ptxas honours a budget only if it is set first thing in the arm. At entry every thread has an equal share.
     auto setBudget = [&](Block *block, int64_t registers) {
       rewriter.setInsertionPointToStart(block);
-      auto action = registers * threads < kRegisters ? NVVM::SetMaxRegisterAction::decrease
+      auto action = registers * threads < kChip.registers ? NVVM::SetMaxRegisterAction::decrease
                                                      : NVVM::SetMaxRegisterAction::increase;
       emit.op<NVVM::SetMaxRegisterOp>(registers, action);
     };

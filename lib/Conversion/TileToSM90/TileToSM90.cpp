@@ -38,7 +38,7 @@ struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM9
     MLIRContext *context = &getContext();
     // LLVM at O2: O0 puts moves between wgmmas, which ptxas then serialises; O3 unrolls the loops of the producer.
     // PTX 8.6 is the first with a TMA load into the own block.
-    auto target = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/2, "nvptx64-nvidia-cuda", "sm_90a", "+ptx88");
+    auto target = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/2, "nvptx64-nvidia-cuda", sm90::kChip.arch, "+ptx88");
     auto module = gpu::GPUModuleOp::create(builder, kernels.getLoc(), "kernels", builder.getArrayAttr(target));
     for (func::FuncOp function : functions) {
       Operation *op = getTileOp(function);

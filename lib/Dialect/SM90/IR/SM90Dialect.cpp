@@ -54,20 +54,21 @@ LogicalResult ScalarAttr::verify(EmitError emitError, int64_t, int64_t width) { 
 
 LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t, Type element, ArrayRef<TermAttr> dims,
                                     ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
-  if (dims.empty() || dims.size() > 5) // (C1)
-    return emitError() << "has " << dims.size() << " dims, expected 1 to 5";
+  if (dims.empty() || static_cast<int64_t>(dims.size()) > kChip.boxRank) // (C1)
+    return emitError() << "has " << dims.size() << " dims, expected 1 to " << kChip.boxRank;
   if (strides.size() + 1 != dims.size())
     return emitError() << "has " << strides.size() << " strides, expected " << dims.size() - 1;
   if (box.size() != dims.size())
     return emitError() << "has " << box.size() << " box sizes, expected " << dims.size();
   for (auto [i, size] : llvm::enumerate(box)) // (C2)
-    if (size < 1 || size > 256)
-      return emitError() << "box size #" << i << " is " << size << ", expected 1 to 256";
+    if (size < 1 || size > kChip.boxSize)
+      return emitError() << "box size #" << i << " is " << size << ", expected 1 to " << kChip.boxSize;
   if (!element.isIntOrFloat())
     return emitError() << "element type is " << element << ", expected an integer or float";
   int64_t bytes = box.front() * element.getIntOrFloatBitWidth() / 8;
-  if (bytes != 128)
-    return emitError() << "inner box has " << bytes << " bytes, expected 128, the width of the swizzle";
+  if (bytes != kChip.swizzleBytes)
+    return emitError() << "inner box has " << bytes << " bytes, expected " << kChip.swizzleBytes
+                       << ", the width of the swizzle";
   return success();
 }
 
@@ -84,8 +85,8 @@ LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t c
     return emitError() << "threads is " << threads << ", expected a multiple of 32 up to 1024";
   if (cluster != 1 && cluster != 2)
     return emitError() << "cluster is " << cluster << ", expected 1 or 2";
-  if (shared < 0 || shared > kMaxSharedBytes)
-    return emitError() << "shared is " << shared << " bytes, expected 0 to " << kMaxSharedBytes;
+  if (shared < 0 || shared > kChip.sharedBytes)
+    return emitError() << "shared is " << shared << " bytes, expected 0 to " << kChip.sharedBytes;
   if ((perSm > 0) == (blocks > 0) || perSm < 0 || blocks < 0)
     return emitError() << "per_sm is " << perSm << " and blocks is " << blocks
                        << ", expected one of them to be positive";
@@ -100,8 +101,9 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
                        << stringifyRoles(roles);
   if (n < 64 || n > 256 || n % 64 != 0)
     return emitError() << "n is " << n << ", expected 64, 128, 192 or 256";
-  if (int64_t registers = m * n / (pingpong ? 128 : 256); registers > 128)
-    return emitError() << "tile takes " << registers << " accumulator registers a thread, expected at most 128";
+  if (int64_t registers = m * n / (pingpong ? 128 : 256); registers > kChip.accumulators)
+    return emitError() << "tile takes " << registers << " accumulator registers a thread, expected at most "
+                       << kChip.accumulators;
   if (cluster != 1 && cluster != 2) // (C3)
     return emitError() << "cluster is " << cluster << ", expected 1 or 2";
   if (cluster == 2 && n < 128) // each block loads half the columns, 64 at a time
@@ -109,22 +111,23 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
   if (raster < 1 || buffers < 1)
     return emitError() << "raster is " << raster << " and buffers is " << buffers << ", expected at least 1";
   int64_t bytes = 8 * 2048 * buffers + stages * ((m + n) * 128 + 16); // (C2)
-  if (stages < 2 || bytes > kMaxSharedBytes)
+  if (stages < 2 || bytes > kChip.sharedBytes)
     return emitError() << stages << " stages and " << buffers << " buffers take " << bytes
-                       << " bytes of shared memory, expected at least 2 stages and at most " << kMaxSharedBytes;
+                       << " bytes of shared memory, expected at least 2 stages and at most " << kChip.sharedBytes;
   return success();
 }
 
 LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t bytes) {
   if (stages < 2)
     return emitError() << "ring has " << stages << " stages, expected at least 2";
-  if (bytes <= 0 || bytes % kSharedAlignment != 0)
-    return emitError() << "stage has " << bytes << " bytes, expected a positive multiple of " << kSharedAlignment;
+  if (bytes <= 0 || bytes % kChip.sharedAlignment != 0)
+    return emitError() << "stage has " << bytes << " bytes, expected a positive multiple of " << kChip.sharedAlignment;
   return success();
 }
 
 LogicalResult AccType::verify(EmitError emitError, int64_t columns) {
-  if (columns < 8 || columns > 256 || columns % 8 != 0)
-    return emitError() << "accumulator has " << columns << " columns, expected a multiple of 8 from 8 to 256";
+  if (columns < kChip.wgmmaColumnStep || columns > kChip.wgmmaMaxColumns || columns % kChip.wgmmaColumnStep != 0)
+    return emitError() << "accumulator has " << columns << " columns, expected a multiple of " << kChip.wgmmaColumnStep
+                       << " from " << kChip.wgmmaColumnStep << " to " << kChip.wgmmaMaxColumns;
   return success();
 }

@@ -17,7 +17,7 @@ using namespace mlir::sm90;
 
 int64_t KernelOp::getSharedBytes() {
   int64_t bytes = 0;
-  auto add = [&](int64_t size) { bytes = llvm::alignTo(bytes, kSharedAlignment) + size; };
+  auto add = [&](int64_t size) { bytes = llvm::alignTo(bytes, kChip.sharedAlignment) + size; };
   for (Operation &op : getBody().front()) {
     if (auto alloc = dyn_cast<AllocOp>(op))
       add(alloc.getBytes());
@@ -60,8 +60,8 @@ LogicalResult KernelOp::verify() {
 
 LogicalResult KernelOp::verifyRegions() {
   int64_t bytes = getSharedBytes();
-  if (bytes > kMaxSharedBytes) // (C2)
-    return emitOpError() << "needs " << bytes << " bytes of shared memory, expected at most " << kMaxSharedBytes;
+  if (bytes > kChip.sharedBytes) // (C2)
+    return emitOpError() << "needs " << bytes << " bytes of shared memory, expected at most " << kChip.sharedBytes;
   return success();
 }
 
@@ -80,18 +80,18 @@ LogicalResult AllocOp::verify() {
 LogicalResult SpecializeOp::verify() {
   int64_t budgets[] = {static_cast<int64_t>(getProducerRegisters()), static_cast<int64_t>(getConsumerRegisters())};
   for (auto [name, budget] : llvm::zip(ArrayRef<StringRef>{"producer", "consumers"}, budgets)) // (C1)
-    if (budget < 24 || budget > 256 || budget % 8 != 0)
-      return emitOpError() << "budget of " << name << " is " << budget
-                           << " registers, expected a multiple of 8 from 24 to 256";
+    if (budget < kChip.minRegisters || budget > kChip.maxRegisters || budget % kChip.registerStep != 0)
+      return emitOpError() << "budget of " << name << " is " << budget << " registers, expected a multiple of "
+                           << kChip.registerStep << " from " << kChip.minRegisters << " to " << kChip.maxRegisters;
   if (failed(verifyInKernelBlock(*this))) // (C2)
     return failure();
   int64_t threads = cast<KernelOp>((*this)->getParentOp()).getLaunch().getThreads();
   if (threads < 256)
     return emitOpError() << "stands in a kernel of " << threads << " threads, expected at least 256";
   int64_t total = 128 * budgets[0] + (threads - 128) * budgets[1];
-  if (total > kRegisters)
+  if (total > kChip.registers)
     return emitOpError() << "budgets come to " << total << " registers for " << threads << " threads, expected at most "
-                         << kRegisters;
+                         << kChip.registers;
   return success();
 }
 

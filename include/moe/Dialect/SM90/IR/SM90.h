@@ -13,15 +13,9 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "moe/Dialect/SM90/IR/Chip.h"
 
 namespace mlir::sm90 {
-
-/// Most dynamic shared memory that a block can have, in bytes.
-constexpr int64_t kMaxSharedBytes = 232448;
-/// Registers of a multiprocessor.
-constexpr int64_t kRegisters = 65536;
-/// What rings and staging buffers begin at a multiple of: the pattern of the 128-byte swizzle repeats after 1024 bytes.
-constexpr int64_t kSharedAlignment = 1024;
 
 /// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
 constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
