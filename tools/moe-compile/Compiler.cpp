@@ -60,6 +60,7 @@ public:
   Compiler(ModuleOp module, const CompilerOptions &options) : module(module), options(options) {}
 
   FailureOr<SmallVector<char, 0>> compile();
+  FailureOr<SmallVector<char, 0>> compileFromProg();
 
 private:
   /// Runs a pipeline on `root` and dumps it.
@@ -126,11 +127,12 @@ FailureOr<SmallVector<char, 0>> Compiler::compileCubin(ModuleOp kernels) {
   if (infos->empty())
     return SmallVector<char, 0>();
   DumpFile llvmIR(options, Phase::Object, ".ll"), ptx(options, Phase::Object, ".ptx"),
-      log(options, Phase::Object, ".log"), cubin(options, Phase::Object, ".cubin");
-  FailureOr<CUDACode> code =
-      compileToCubin(kernels, options.cuda, {llvmIR.stream(), ptx.stream(), log.stream(), cubin.stream()});
+      log(options, Phase::Object, ".log"), cubin(options, Phase::Object, ".cubin"),
+      counts(options, Phase::Object, ".sass.txt");
+  FailureOr<CUDACode> code = compileToCubin(
+      kernels, options.cuda, {llvmIR.stream(), ptx.stream(), log.stream(), cubin.stream(), counts.stream()});
   // What there is of these is what explains a failure.
-  for (DumpFile *file : {&llvmIR, &ptx, &log, &cubin})
+  for (DumpFile *file : {&llvmIR, &ptx, &log, &cubin, &counts})
     if (failed(file->close(module.getLoc())))
       return failure();
   if (failed(code))
@@ -159,7 +161,10 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
       return failure();
   if (options.last <= Phase::Prog)
     return print(module);
+  return compileFromProg();
+}
 
+FailureOr<SmallVector<char, 0>> Compiler::compileFromProg() {
   // The programs go on with the kernels as they are now, which say what they take; the object is made from a copy.
   OpBuilder builder(module.getContext());
   auto original = module.lookupSymbol<ModuleOp>("kernels");
@@ -192,4 +197,8 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
 
 FailureOr<SmallVector<char, 0>> mlir::moe::compile(OwningOpRef<ModuleOp> module, const CompilerOptions &options) {
   return Compiler(*module, options).compile();
+}
+
+FailureOr<SmallVector<char, 0>> mlir::moe::compileFromProg(ModuleOp module, const CompilerOptions &options) {
+  return Compiler(module, options).compileFromProg();
 }

@@ -31,6 +31,9 @@ struct CompilerOptions {
 /// was emitted.
 FailureOr<SmallVector<char, 0>> compile(OwningOpRef<ModuleOp> module, const CompilerOptions &options);
 
+/// The same for a module that is through phase Prog, in place.
+FailureOr<SmallVector<char, 0>> compileFromProg(ModuleOp module, const CompilerOptions &options);
+
 } // namespace mlir::moe
 
 #endif

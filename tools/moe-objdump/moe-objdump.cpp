@@ -6,6 +6,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/FileUtilities.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Target/CUDA/CUDA.h"
 #include "moe/Target/Program/Program.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -100,7 +101,7 @@ static void printEntry(prog::ProgramOp program, llvm::raw_ostream &os) {
 
 /// Everything a reader wants to know at first.
 static void printSummary(const ReadProgram &program, const llvm::StringMap<ArrayRef<uint8_t>> &functions,
-                         llvm::raw_ostream &os) {
+                         ArrayRef<SassCounts> counts, llvm::raw_ostream &os) {
   os << "target: " << program.target.kind << " " << program.target.arch << "\nproducer: " << program.producer
      << "\nobject: " << program.object.size() << " bytes\n";
   ModuleOp module = *program.module;
@@ -111,6 +112,9 @@ static void printSummary(const ReadProgram &program, const llvm::StringMap<Array
     os << "  " << kernel.name << ": " << kernel.numArgs << " buffers, " << kernel.numScalars << " scalars, ";
     if (!kernel.launch.empty()) {
       os << kernel.launch.front() << "\n";
+      for (const SassCounts &count : counts)
+        if (count.kernel == kernel.name)
+          os << "    " << describe(count) << "\n";
       for (const std::string &param : ArrayRef<std::string>(kernel.launch).drop_front())
         os << "    " << param << "\n";
       continue;
@@ -159,8 +163,18 @@ int main(int argc, char **argv) {
 
   llvm::StringMap<ArrayRef<uint8_t>> functions;
   bool isCuda = program->target.kind == "cuda";
-  if (isCuda && !kernel.empty())
-    return fail("the object is a cubin: write it with --object and see it with nvdisasm or cuobjdump");
+  std::vector<SassCounts> counts;
+  if (isCuda && !program->object.empty()) {
+    llvm::Expected<std::vector<SassCounts>> found = countSass(program->object);
+    if (!found)
+      return fail("the cubin cannot be read: " + llvm::toString(found.takeError()));
+    counts = std::move(*found);
+  }
+  if (isCuda && !kernel.empty()) {
+    if (llvm::none_of(counts, [](const SassCounts &count) { return count.kernel == kernel; }))
+      return fail("there is no kernel '" + kernel + "' in the object");
+    return failed(disassembleCubin(program->object, kernel, UnknownLoc::get(&context), llvm::outs()));
+  }
   if (!program->object.empty() && !isCuda) {
     auto found = getFunctions(program->object);
     if (!found)
@@ -179,6 +193,6 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (objectPath.empty())
-    printSummary(*program, functions, llvm::outs());
+    printSummary(*program, functions, counts, llvm::outs());
   return 0;
 }

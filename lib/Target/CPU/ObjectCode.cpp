@@ -6,13 +6,10 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "moe/Target/CPU/CPU.h"
+#include "moe/Target/Common/CodeGen.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <mutex>
 
@@ -63,29 +60,12 @@ static void setAttributes(llvm::Module &module, const CPULevel &level) {
   }
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
-}
-
-/// Appends the module as an object file or as assembly. The code generator changes the module.
+/// Appends the module as an object file or as assembly.
 static LogicalResult emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType kind,
                           llvm::SmallVectorImpl<char> &output, Location loc) {
-  llvm::raw_svector_ostream stream(output);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, kind))
-    return emitError(loc, "this LLVM cannot write the file for ") << machine.getTargetTriple().str();
-  passes.run(module);
-  return success();
+  if (succeeded(emitCode(module, machine, kind, output)))
+    return success();
+  return emitError(loc, "this LLVM cannot write the file for ") << machine.getTargetTriple().str();
 }
 
 FailureOr<llvm::SmallVector<char, 0>> moe::compileToSharedObject(ModuleOp kernels, const CPUObjectOptions &options) {
@@ -110,7 +90,7 @@ FailureOr<llvm::SmallVector<char, 0>> moe::compileToSharedObject(ModuleOp kernel
   for (llvm::Function &function : *module)
     if (!function.isDeclaration() && function.hasExternalLinkage())
       symbols.push_back(function.getName().str());
-  optimize(*module, *machine);
+  optimize(*module, *machine, llvm::OptimizationLevel::O3);
   if (options.llvmIR)
     module->print(*options.llvmIR, nullptr);
   if (options.assembly) {

@@ -8,16 +8,14 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "moe/Dialect/SM90/IR/Chip.h"
+#include "moe/Target/Common/CodeGen.h"
 #include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <mutex>
 
@@ -51,8 +49,8 @@ LogicalResult mlir::moe::checkCUDATarget(const CUDATargetOptions &options, Locat
     return failure();
   std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(llvm::Triple(kTriple), "", ""));
   auto isChip = [&](const llvm::SubtargetSubTypeKV &chip) { return options.chip == chip.Key; };
-  if (options.chip != "sm_90a" || llvm::none_of(info->getAllProcessorDescriptions(), isChip))
-    return emitError(loc) << "chip is '" << options.chip << "', expected sm_90a";
+  if (options.chip != sm90::kChip.arch || llvm::none_of(info->getAllProcessorDescriptions(), isChip))
+    return emitError(loc) << "chip is '" << options.chip << "', expected " << sm90::kChip.arch;
   int64_t most = 0;
   bool known = false;
   for (const llvm::SubtargetFeatureKV &feature : info->getAllProcessorFeatures()) {
@@ -68,37 +66,11 @@ LogicalResult mlir::moe::checkCUDATarget(const CUDATargetOptions &options, Locat
                         << " to " << most << " that this LLVM has";
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  // O3 unrolls the loops over k until the producer spills; below O1 wgmma is serialised.
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 /// What LLVM cannot select it reports as fatal. That ends the process, but with an error and not with a signal.
 static void reportFatalError(void *, const char *reason, bool) {
   llvm::errs() << "error: LLVM cannot compile the kernels: " << reason << "\n";
   llvm::errs().flush();
   std::_Exit(1);
-}
-
-static LogicalResult emitPtx(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &ptx,
-                             Location loc) {
-  llvm::ScopedFatalErrorHandler handler(reportFatalError);
-  llvm::raw_svector_ostream stream(ptx);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return emitError(loc) << "this LLVM cannot write PTX";
-  passes.run(module);
-  return success();
 }
 
 FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATargetOptions &options,
@@ -126,17 +98,28 @@ FailureOr<CUDACode> mlir::moe::compileToCubin(ModuleOp kernels, const CUDATarget
     return emitError(loc) << "kernels cannot be translated to LLVM IR";
   module->setTargetTriple(triple);
   module->setDataLayout(machine->createDataLayout());
-  optimize(*module, *machine);
+  // O3 unrolls the loops over k until the producer spills; below O1 wgmma is serialised.
+  optimize(*module, *machine, llvm::OptimizationLevel::O2);
   if (dumps.llvmIR)
     module->print(*dumps.llvmIR, nullptr);
 
   llvm::SmallVector<char, 0> ptx;
-  if (failed(emitPtx(*module, *machine, ptx, loc)))
-    return failure();
+  {
+    llvm::ScopedFatalErrorHandler handler(reportFatalError);
+    if (failed(emitCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, ptx)))
+      return emitError(loc) << "this LLVM cannot write PTX";
+  }
   if (dumps.ptx)
     dumps.ptx->write(ptx.data(), ptx.size());
   FailureOr<CUDACode> code = runPtxas(StringRef(ptx.data(), ptx.size()), options, dumps.log, loc);
   if (succeeded(code) && dumps.cubin)
     dumps.cubin->write(code->cubin.data(), code->cubin.size());
+  if (succeeded(code) && dumps.counts) {
+    llvm::Expected<std::vector<SassCounts>> kernels = countSass(code->cubin);
+    if (!kernels)
+      return emitError(loc) << "the cubin cannot be read: " << llvm::toString(kernels.takeError());
+    for (const SassCounts &kernel : *kernels)
+      *dumps.counts << kernel.kernel << ": " << describe(kernel) << "\n";
+  }
   return code;
 }

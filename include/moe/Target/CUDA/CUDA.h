@@ -7,8 +7,10 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
 
 #include <string>
+#include <vector>
 
 namespace llvm {
 class raw_ostream;
@@ -43,9 +45,25 @@ struct CUDACode {
   std::vector<CUDAKernelUse> kernels;
 };
 
+/// What a kernel consists of. Padding is not counted.
+struct SassCounts {
+  std::string kernel;
+  unsigned instructions = 0;
+  unsigned wgmmas = 0;                    ///< HGMMA
+  unsigned bulkLoads = 0, bulkStores = 0; ///< UTMALDG; UTMASTG and UTMAREDG
+  unsigned locals = 0;                    ///< LDL and STL: spills, or arrays of a thread
+};
+
+/// Counts the instructions of each kernel of a cubin, which may come from anywhere.
+llvm::Expected<std::vector<SassCounts>> countSass(ArrayRef<char> cubin);
+/// Such as "1532 instructions, 8 wgmmas, 4 bulk loads, 3 bulk stores, 0 local loads and stores".
+std::string describe(const SassCounts &counts);
+/// Prints a kernel of a cubin as nvdisasm does, which must be installed.
+LogicalResult disassembleCubin(ArrayRef<char> cubin, StringRef kernel, Location loc, llvm::raw_ostream &os);
+
 /// Where to print on the way; nothing is printed where null. Borrowed.
 struct CUDADumps {
-  llvm::raw_ostream *llvmIR = nullptr, *ptx = nullptr, *log = nullptr, *cubin = nullptr;
+  llvm::raw_ostream *llvmIR = nullptr, *ptx = nullptr, *log = nullptr, *cubin = nullptr, *counts = nullptr;
 };
 
 /// Compiles the gpu.module in module @kernels, in the LLVM dialect: LLVM makes PTX, ptxas makes the cubin. A kernel
