@@ -1,7 +1,7 @@
 """The lit suite: tools come from build/bin, FileCheck and not from LLVM's packages.
 
 Substitutions: %python (numpy and ml_dtypes), %source and %build (the two roots), %cc and %cxx.
-Features of the build:  ptxas, xla, nccl, mpi.
+Features of the build:  ptxas, nvdisasm, xla, nccl, mpi.
 Features of the host:   cpu-target (programs for the CPU can be run), numpy, jax, gpu, gpu-sm90, gpus-2.
 """
 
@@ -31,7 +31,8 @@ config.test_source_root = os.path.join(config.moe_source_dir, "test")
 config.test_exec_root = os.path.join(config.moe_build_dir, "test")
 
 tools = os.path.join(config.moe_build_dir, "bin")
-config.environment["PATH"] = os.pathsep.join([tools, config.llvm_tools_dir, os.environ["PATH"]])
+folders = [tools, config.llvm_tools_dir, os.environ["PATH"], *filter(None, config.moe_cuda_folders)]
+config.environment["PATH"] = os.pathsep.join(folders)
 config.environment["MOE_SOURCE_DIR"] = config.moe_source_dir
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
 config.environment["MOE_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
