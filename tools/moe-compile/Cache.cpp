@@ -40,7 +40,7 @@ void CachedProgram::add(StringRef part) {
   hash.update(part);
 }
 
-void CachedProgram::addTool(StringRef path) {
+void CachedProgram::addFile(StringRef path) {
   llvm::sys::fs::file_status status;
   add(path);
   if (!llvm::sys::fs::status(path, status))

@@ -21,8 +21,8 @@ public:
 
   /// What the program is made from.
   void add(StringRef part);
-  /// A program that takes part in the making, by path, size and time of its last change.
-  void addTool(StringRef path);
+  /// A file that takes part in the making, by path, size and time of its last change.
+  void addFile(StringRef path);
 
   /// The file, if it is there, whole and unaltered. Everything has been added.
   std::unique_ptr<llvm::MemoryBuffer> find();

@@ -6,6 +6,7 @@
 
 #include "Cache.h"
 #include "Compiler.h"
+#include "Tune.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -42,6 +43,21 @@ static cl::opt<std::string>
 static cl::opt<std::string>
     schedule("schedule", cl::desc("cuda: a #sm90.schedule<...> for every product that has none and suits wgmma"),
              cl::value_desc("attribute"), cl::cat(category));
+static cl::opt<std::string>
+    scheduleTable("schedule-table",
+                  cl::desc("cuda: a file with measured schedules (default: the one built in), or none for none"),
+                  cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    tuneTable("tune",
+              cl::desc("cuda: measure schedules of the products on GPU 0, put the fastest into this table, use it"),
+              cl::value_desc("file"), cl::cat(category));
+static cl::opt<uint64_t> tuneSeed("tune-seed", cl::desc("of the data that --tune measures with (default: 1)"),
+                                  cl::init(1), cl::cat(category));
+static cl::opt<int64_t>
+    rows("rows",
+         cl::desc("cuda: rows that products are expected to have in all groups together (tokens times experts "
+                  "a token), for the choice of schedules; default: 512 a group, and at least 4096"),
+         cl::init(0), cl::cat(category));
 static cl::opt<Phase>
     lastPhase("compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program),
               cl::cat(category),
@@ -78,12 +94,15 @@ static llvm::Expected<CachedProgram> findPlace(const CompilerOptions &options, S
   if (!place)
     return place.takeError();
   static int anchor;
-  place->addTool(llvm::sys::fs::getMainExecutable("moe-compile", &anchor));
+  place->addFile(llvm::sys::fs::getMainExecutable("moe-compile", &anchor));
   place->add(target);
   if (options.target == TargetKind::CUDA) {
     place->add(options.cuda.chip);
     place->add(std::to_string(options.cuda.ptxVersion));
-    place->addTool(options.cuda.ptxas);
+    place->addFile(options.cuda.ptxas);
+    place->add(options.schedules.schedule);
+    place->add(std::to_string(options.schedules.rows));
+    place->addFile(options.schedules.table);
   } else {
     place->add(options.level.name);
   }
@@ -100,14 +119,19 @@ int main(int argc, char **argv) {
   bool isCuda = target == "cuda";
   if (target != "cpu" && !isCuda)
     return fail("target is '" + target + "', expected cpu or cuda");
-  for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas, &schedule})
+  for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas, &schedule, &scheduleTable,
+                                                                &tuneTable, &tuneSeed, &rows})
     if (option->getNumOccurrences() && !isCuda)
       return fail("--" + option->ArgStr + " is for --target=cuda only");
+  if (rows < 0)
+    return fail("--rows is " + llvm::Twine(rows) + ", expected a positive number");
   if (cpu.getNumOccurrences() && isCuda)
     return fail("--cpu is for --target=cpu only");
   bool isText = lastPhase <= Phase::Kernels;
   if (cached && (lastPhase != Phase::Program || !dumpDir.empty() || remarks))
     return fail("--cache is for whole programs, without --dump-dir and --remarks");
+  if (!tuneTable.empty() && (!schedule.empty() || !scheduleTable.empty() || cached))
+    return fail("--tune excludes --schedule, --schedule-table and --cache");
   if (outputPath.empty() && !isText)
     return fail("no output file: name one with -o");
   if (!dumpDir.empty())
@@ -140,10 +164,14 @@ int main(int argc, char **argv) {
   if (isCuda) {
     options.cuda = {chip, ptxVersion, ptxas};
     options.schedules.schedule = schedule;
+    options.schedules.rows = rows;
+    options.schedules.table = scheduleTable;
     if (failed(checkCUDATarget(options.cuda, nowhere)))
       return 1;
+    if (!tuneTable.empty())
+      options.schedules.table = "none"; // not there yet
     // Before anything is compiled: without it all would be in vain.
-    if (lastPhase >= Phase::Object) {
+    if (lastPhase >= Phase::Object || !tuneTable.empty()) {
       FailureOr<std::string> found = findCUDATool("ptxas", ptxas, nowhere);
       if (failed(found))
         return 1;
@@ -181,6 +209,11 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
+  if (!tuneTable.empty()) {
+    if (failed(tune(*module, options, {tuneTable, tuneSeed})))
+      return 1;
+    options.schedules.table = tuneTable;
+  }
   FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
   if (failed(output))
     return 1;

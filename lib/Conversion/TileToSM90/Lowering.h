@@ -76,6 +76,18 @@ public:
   Value mul(Value x, int64_t y) { return op<arith::MulIOp>(x, c(y)); }
   Value shr(Value x, int64_t y) { return op<arith::ShRUIOp>(x, c(y)); }
 
+  /// A loop that carries values; `body` takes the induction variable and the values, and returns the next ones.
+  SmallVector<Value> loop(Value from, Value to, Value step, ValueRange inits,
+                          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    auto loop = op<scf::ForOp>(from, to, step, inits);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> yields = body(loop.getInductionVar(), loop.getRegionIterArgs());
+    if (!inits.empty())
+      op<scf::YieldOp>(yields);
+    return SmallVector<Value>(loop.getResults());
+  }
+
   OpBuilder &b;
   Location loc;
 

@@ -30,7 +30,7 @@ public:
     Value thread = k.op<NVVM::ThreadIdXOp>(k.b.getI32Type());
     Value zero = k.c(0);
     // Any fault: the groups with one are found again, in order, by one thread.
-    Value mine = loop(thread, k.c(groups), k.c(kThreads), ValueRange{zero}, [&](Value group, ValueRange state) {
+    Value mine = k.loop(thread, k.c(groups), k.c(kThreads), ValueRange{zero}, [&](Value group, ValueRange state) {
       Value start = getStart(group), size = loadSize(group), left = k.op<arith::SubIOp>(rows, start);
       Value bad = k.op<arith::CmpIOp>(arith::CmpIPredicate::ugt, size, left);
       Value kept = k.op<arith::MinSIOp>(k.op<arith::MaxSIOp>(size, i64(0)), left);
@@ -48,7 +48,7 @@ public:
     auto branch = k.op<scf::IfOp>(k.op<arith::AndIOp>(isFirst, isAny), false);
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    loop(zero, k.c(groups), k.c(1), {}, [&](Value group, ValueRange) {
+    k.loop(zero, k.c(groups), k.c(1), {}, [&](Value group, ValueRange) {
       report(group);
       return SmallVector<Value>();
     });
@@ -62,17 +62,6 @@ private:
     return k.op<LLVM::GEPOp>(base.getType(), k.b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{offset});
   }
 
-  SmallVector<Value> loop(Value from, Value to, Value step, ValueRange inits,
-                          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    auto loop = k.op<scf::ForOp>(from, to, step, inits);
-    OpBuilder::InsertionGuard guard(k.b);
-    k.b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> yields = body(loop.getInductionVar(), loop.getRegionIterArgs());
-    if (!inits.empty())
-      k.op<scf::YieldOp>(yields);
-    return SmallVector<Value>(loop.getResults());
-  }
-
   Value loadSize(Value group) {
     Type type = KernelBuilder::memref(op.getSizes()).getElementType();
     int64_t bytes = type.getIntOrFloatBitWidth() / 8;
@@ -82,7 +71,7 @@ private:
   }
 
   Value getStart(Value group) {
-    Value sum = loop(k.c(0), group, k.c(1), ValueRange{i64(0)}, [&](Value before, ValueRange state) {
+    Value sum = k.loop(k.c(0), group, k.c(1), ValueRange{i64(0)}, [&](Value before, ValueRange state) {
       Value size = k.op<arith::MinSIOp>(k.op<arith::MaxSIOp>(loadSize(before), i64(0)), rows);
       if (op.getAlign() > 1) {
         Value units = k.op<arith::DivUIOp>(k.op<arith::AddIOp>(size, i64(op.getAlign() - 1)), i64(op.getAlign()));

@@ -320,8 +320,8 @@ LogicalResult sm90::lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef n
   std::string why;
   if (!suitsWgmma(op, why))
     return op.emitOpError() << "has a schedule of wgmma, but " << why;
-  if (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static)
-    return op.emitOpError() << "has schedule " << schedule << ", expected roles = cooperative and order = static";
+  if (!suitsSchedule(Problem(op, 0), schedule, why))
+    return op.emitOpError() << "has schedule " << schedule << ", " << why;
   // Whether TMA can address the operands is known when they are.
   std::string fallback = (name + "_simple").str();
   lowerSimple(op, builder, fallback);

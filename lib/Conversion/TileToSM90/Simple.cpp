@@ -106,17 +106,6 @@ private:
     return branch.getResult(0);
   }
 
-  SmallVector<Value> loop(Value from, Value to, Value step, ValueRange inits,
-                          function_ref<SmallVector<Value>(Value, ValueRange)> body) {
-    auto loop = k.op<scf::ForOp>(from, to, step, inits);
-    OpBuilder::InsertionGuard guard(k.b);
-    k.b.setInsertionPointToStart(loop.getBody());
-    SmallVector<Value> yields = body(loop.getInductionVar(), loop.getRegionIterArgs());
-    if (!inits.empty())
-      k.op<scf::YieldOp>(yields);
-    return SmallVector<Value>(loop.getResults());
-  }
-
   void ifThen(Value condition, function_ref<void()> body) {
     auto branch = k.op<scf::IfOp>(condition, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(k.b);
@@ -208,11 +197,11 @@ private:
   SmallVector<Value> multiply(Value threadRow, Value threadColumn) {
     Value depth = depthOf();
     SmallVector<Value> zeros(parts * kPerThread * kPerThread, f32(0));
-    return loop(k.c(0), depth, k.c(kDepth), zeros, [&](Value first, ValueRange accs) {
+    return k.loop(k.c(0), depth, k.c(kDepth), zeros, [&](Value first, ValueRange accs) {
       k.op<NVVM::Barrier0Op>();
       fill(first, depth);
       k.op<NVVM::Barrier0Op>();
-      return loop(k.c(0), k.c(kDepth), k.c(1), accs, [&](Value d, ValueRange sums) {
+      return k.loop(k.c(0), k.c(kDepth), k.c(1), accs, [&](Value d, ValueRange sums) {
         Value line = k.mul(d, kTile);
         auto take = [&](Value index, int64_t base) {
           SmallVector<Value> values;

@@ -11,12 +11,12 @@ constexpr int64_t kWidth = 64;      // elements of 128 bytes: one row of the swi
 constexpr int64_t kBoxBytes = 8192; // 64 rows of 128 bytes
 
 /// An operand that comes in equal boxes of a tensor map, one behind the other in the stage. They fall into two halves,
-/// which is how a cluster shares them, unless there is one.
+/// which is how a cluster shares them, unless their number is odd.
 class Boxes : public Source {
 public:
   void load(KernelBuilder &k, const Tile &tile, const Stage &stage, Value half) override {
-    int64_t halves = boxes == 1 ? 1 : 2, each = boxes / halves;
-    assert((!half || halves == 2) && "one box has no halves");
+    int64_t halves = boxes % 2 ? 1 : 2, each = boxes / halves;
+    assert((!half || halves == 2) && "an odd number of boxes has no halves");
     auto loadHalf = [&](Value half, bool multicast) {
       for (int64_t i = 0; i < each; ++i) {
         Value offset = k.add(k.mul(half, each * bytes), stage.offset + i * bytes);

@@ -2,7 +2,8 @@
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "moe/Dialect/SM90/Transforms/Passes.h"
-#include "moe/Dialect/SM90/Transforms/Schedule.h"
+#include "moe/Dialect/SM90/Transforms/ScheduleTable.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::sm90 {
 #define GEN_PASS_DEF_SM90CHOOSESCHEDULESPASS
@@ -22,33 +23,72 @@ struct ChooseSchedules : sm90::impl::SM90ChooseSchedulesPassBase<ChooseSchedules
         getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
     if (!kernels)
       return;
-    ScheduleAttr forced;
     if (!schedule.empty()) {
       forced = dyn_cast_if_present<ScheduleAttr>(parseAttribute(schedule, &getContext()));
       if (!forced) {
-        getOperation().emitError("schedule is '") << schedule << "', expected an attribute #sm90.schedule<...>";
+        kernels.emitError("schedule is '") << schedule << "', expected an attribute #sm90.schedule<...>";
         return signalPassFailure();
       }
-    }
-    WalkResult walked = kernels.walk([&](tile::RaggedGemmOp op) {
-      std::string why;
-      bool suits = suitsWgmma(op, why);
-      if (Attribute given = op->getAttr(kScheduleName)) {
-        if (suits && isa<ScheduleAttr>(given))
-          return WalkResult::advance();
-        op.emitOpError() << "has " << kScheduleName << " = " << given << ", but "
-                         << (suits ? "that is no schedule" : why.c_str());
-        return WalkResult::interrupt();
+    } else if (table.empty()) {
+      measured = ScheduleTable::getDefault();
+    } else if (table != "none") {
+      llvm::Expected<ScheduleTable> read = ScheduleTable::read(table);
+      if (!read) {
+        kernels.emitError() << llvm::toString(read.takeError());
+        return signalPassFailure();
       }
-      if (suits)
-        op->setAttr(kScheduleName, forced ? forced : chooseSchedule(op));
-      else
-        op.emitRemark("runs on ordinary loads: ") << why;
-      return WalkResult::advance();
-    });
+      measured = std::move(*read);
+    }
+    WalkResult walked = kernels.walk([&](tile::RaggedGemmOp op) { return WalkResult(visit(op)); });
     if (walked.wasInterrupted())
       signalPassFailure();
   }
+
+private:
+  LogicalResult visit(tile::RaggedGemmOp op) {
+    std::string why;
+    bool suits = suitsWgmma(op, why);
+    if (Attribute given = op->getAttr(kScheduleName)) {
+      if (suits && isa<ScheduleAttr>(given))
+        return success();
+      return op.emitOpError() << "has " << kScheduleName << " = " << given << ", but "
+                              << (suits ? "that is no schedule" : why.c_str());
+    }
+    if (!suits) {
+      op.emitRemark("runs on ordinary loads: ") << why;
+      return success();
+    }
+    ScheduleAttr chosen = forced ? forced : choose(op);
+    if (!chosen)
+      return failure();
+    op->setAttr(kScheduleName, chosen);
+    return success();
+  }
+
+  /// The fastest schedule, as measured or as expected; a remark says which. Null after an error.
+  ScheduleAttr choose(tile::RaggedGemmOp op) {
+    Problem problem(op, rows);
+    auto say = [&](ScheduleAttr schedule, StringRef how, double seconds) {
+      op.emitRemark() << problem.getName() << " of " << problem.rows << " rows: " << schedule << ", " << how << " "
+                      << llvm::formatv("{0:f1}", seconds * 1e6).str() << " us";
+      return schedule;
+    };
+    if (const ScheduleTable::Line *line = measured.find(problem)) {
+      auto known = dyn_cast_if_present<ScheduleAttr>(parseAttribute(line->schedule, &getContext()));
+      std::string why = "expected an attribute #sm90.schedule<...>";
+      if (known && suitsSchedule(problem, known, why))
+        return say(known, "measured", line->microseconds / 1e6);
+      op.emitOpError() << "has schedule " << line->schedule << " in the table of schedules, " << why;
+      return {};
+    }
+    std::vector<Candidate> candidates = rankSchedules(&getContext(), problem);
+    for (const Candidate &candidate : ArrayRef(candidates).take_front(report))
+      say(candidate.schedule, "could take", candidate.seconds);
+    return say(candidates.front().schedule, "predicted", candidates.front().seconds);
+  }
+
+  ScheduleAttr forced;
+  ScheduleTable measured;
 };
 
 } // namespace

@@ -1,10 +1,15 @@
-//===- Schedule.cpp - which kernel suits a product ------------------------------===//
+//===- Schedule.cpp - which schedules a product can have ------------------------===//
 
 #include "moe/Dialect/SM90/Transforms/Schedule.h"
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::sm90;
+
+/// A producer that issues TMA loads, and consumers with 128 accumulators.
+static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
 
 bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   auto refuse = [&](StringRef text) {
@@ -23,9 +28,85 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   return true;
 }
 
-ScheduleAttr sm90::chooseSchedule(tile::RaggedGemmOp op) {
-  bool wide = op.getN() > 128 * op.getNumAccumulators();
-  return ScheduleAttr::get(op.getContext(), Roles::Cooperative, 128, wide ? 256 : 128, wide ? 4 : 6, /*cluster=*/1,
-                           /*raster=*/16, Order::Static, /*buffers=*/2, /*producer_registers=*/40,
-                           /*consumer_registers=*/232);
+Problem::Problem(tile::RaggedGemmOp op, int64_t rows)
+    : mode(op.getMode()), layout(op.getLayout()), parts(op.getNumAccumulators()), groups(op.getNumGroups()),
+      k(op.getK()), columns(op.getN() / parts), in(getElementTypeOrSelf(op.getRhs())),
+      out(getElementTypeOrSelf(op.getOuts().front())), outs(op.getOuts().size()), gather(op.getGather() != nullptr),
+      accumulate(op.getAccumulate()) {
+  // Of all groups, of which some may be computed elsewhere.
+  int64_t all = op.getBounds() ? cast<ShapedType>(op.getBounds().getType()).getDimSize(0) : groups;
+  bool contraction = mode == tile::GemmMode::Contraction;
+  int64_t known = cast<ShapedType>((contraction ? op.getRhs() : op.getOuts().front()).getType()).getDimSize(0);
+  if (!ShapedType::isDynamic(known))
+    rows = known;
+  else if (rows == 0)
+    rows = std::max(kLeastRows, kRowsPerGroup * all);
+  this->rows = std::max<int64_t>(rows / all, 1) * groups;
+}
+
+bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::string &why) {
+  auto refuse = [&](const llvm::Twine &text) {
+    why = text.str();
+    return false;
+  };
+  if (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static)
+    return refuse("expected roles = cooperative and order = static");
+  // The epilogue takes strips of 64 result columns.
+  if (schedule.getN() / problem.parts % 64 != 0)
+    return refuse("expected n to be a multiple of " + llvm::Twine(64 * problem.parts) + " for " +
+                  llvm::Twine(problem.parts) + " accumulators");
+  // Boxes of 64 columns, half of them for each block.
+  bool boxes = problem.mode == tile::GemmMode::Contraction || problem.layout == tile::RhsLayout::KN;
+  if (schedule.getCluster() == 2 && boxes && schedule.getN() % 128 != 0)
+    return refuse("expected n to be a multiple of 128 in a cluster");
+  return true;
+}
+
+std::string Problem::getName() const {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  os << stringifyGemmMode(mode);
+  if (mode == tile::GemmMode::Rows)
+    os << "." << stringifyRhsLayout(layout);
+  os << "." << in << "." << out;
+  if (outs > 1)
+    os << ".outs" << outs;
+  os << ".k" << k << ".n" << columns * parts << ".g" << groups;
+  if (parts > 1)
+    os << ".parts" << parts;
+  if (gather)
+    os << ".gather";
+  if (accumulate)
+    os << ".acc";
+  return name;
+}
+
+std::vector<Candidate> sm90::rankSchedules(MLIRContext *context, const Problem &problem) {
+  // What is not legal is left out, silently.
+  ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
+  auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
+  auto isFaster = [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; };
+  std::vector<Candidate> candidates;
+  for (Roles roles : {Roles::Cooperative, Roles::Pingpong})
+    for (int64_t m = kChip.wgmmaRows; m <= 4 * kChip.wgmmaRows; m += kChip.wgmmaRows)
+      for (int64_t n = kChip.wgmmaMaxColumns; n >= 64; n -= 64)
+        for (int64_t cluster = 1; cluster <= kChip.maxCluster; ++cluster)
+          for (Order order : {Order::Static, Order::Dynamic})
+            for (int64_t raster : {16, 8, 4, 2})
+              for (int64_t buffers : {2, 4, 1}) {
+                // As many stages as there is room for: more never take longer.
+                for (int64_t stages = kChip.sharedBytes / (m * kChip.swizzleBytes); stages >= 2; --stages) {
+                  auto schedule = ScheduleAttr::getChecked(emitError, context, roles, m, n, stages, cluster, raster,
+                                                           order, buffers, kProducerRegisters, kConsumerRegisters);
+                  if (!schedule)
+                    continue;
+                  if (std::string why; suitsSchedule(problem, schedule, why)) {
+                    Candidate candidate{schedule, predictSeconds(problem, schedule)};
+                    auto place = llvm::upper_bound(candidates, candidate, isFaster);
+                    candidates.insert(place, candidate);
+                  }
+                  break;
+                }
+              }
+  return candidates;
 }

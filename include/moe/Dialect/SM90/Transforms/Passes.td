@@ -9,7 +9,8 @@ def SM90ChooseSchedulesPass : Pass<"sm90-choose-schedules", "::mlir::ModuleOp"> 
   let summary = "chooses the schedules of ragged products";
   let description = [{
     Runs on module @kernels before `convert-tile-to-sm90`: each `tile.ragged_gemm` that wgmma can compute gets the attribute `sm90.schedule`. One
-    that has it keeps it. A product that wgmma cannot compute is left alone and will run on ordinary loads; a remark says why. If it
+    that has it keeps it. The others get the one that a table says was the fastest on a GPU, or else of all that the chip and the product allow the one
+    that the cost model (docs/sm90.md) says is the fastest; a remark says which. A product that wgmma cannot compute is left alone and will run on ordinary loads; a remark says why. If it
     has a schedule, that is an error.
 
     Before:
@@ -23,7 +24,10 @@ def SM90ChooseSchedulesPass : Pass<"sm90-choose-schedules", "::mlir::ModuleOp"> 
     ```
   }];
   let options = [
-    Option<"schedule", "schedule", "std::string", "\"\"", "a #sm90.schedule<...> for every product that has none; empty: the pass chooses">
+    Option<"schedule", "schedule", "std::string", "\"\"", "a #sm90.schedule<...> for every product that has none; empty: the pass chooses">,
+    Option<"rows", "rows", "int64_t", "0", "rows that products are expected to have in all groups together, where their types do not say; 0: 512 a group, and at least 4096">,
+    Option<"table", "table", "std::string", "\"\"", "a file with a table of measured schedules; empty: the one that comes with the compiler; none: none">,
+    Option<"report", "report", "int64_t", "0", "so many of the fastest schedules to list in remarks, with their predicted times">
   ];
   let dependentDialects = ["::mlir::sm90::SM90Dialect"];
 }
