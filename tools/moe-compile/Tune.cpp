@@ -333,6 +333,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
 
 LogicalResult mlir::moe::tune(ModuleOp module, const CompilerOptions &options, const TuneOptions &tuning) {
   Location loc = module.getLoc();
+  module.getContext()->loadDialect<sm90::SM90Dialect>();
   sm90::ScheduleTable table;
   if (llvm::sys::fs::exists(tuning.table)) {
     llvm::Expected<sm90::ScheduleTable> read = sm90::ScheduleTable::read(tuning.table);

@@ -4,6 +4,8 @@
 // RUN: not moe-compile --target=cuda --chip=sm_80 %s -o %t 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not moe-compile --target=cuda --ptxas=%t.absent %s -o %t 2>&1 | FileCheck %s --check-prefix=PTXAS
 // RUN: not moe-compile '--schedule=#sm90.schedule<m = 128, n = 128, stages = 4>' %s -o %t 2>&1 | FileCheck %s --check-prefix=SCHEDULE
+// RUN: not moe-compile --target=cuda --tune=%t.txt --schedule-table=none %s -o %t 2>&1 | FileCheck %s --check-prefix=TUNE
+// RUN: not moe-compile --target=cuda --rows=-1 %s -o %t 2>&1 | FileCheck %s --check-prefix=ROWS
 // RUN: not moe-compile --ptx-version=88 %s -o %t 2>&1 | FileCheck %s --check-prefix=CPU
 // RUN: not moe-compile --target=cuda --cpu=native %s -o %t 2>&1 | FileCheck %s --check-prefix=CUDA
 
@@ -12,6 +14,8 @@
 // CHIP: error: chip is 'sm_80', expected sm_90a
 // PTXAS: error: ptxas is '{{.*}}.absent', which is not a program
 // SCHEDULE: error: --schedule is for --target=cuda only
+// TUNE: error: --tune excludes --schedule, --schedule-table and --cache
+// ROWS: error: --rows is -1, expected a positive number
 // CPU: error: --ptx-version is for --target=cuda only
 // CUDA: error: --cpu is for --target=cpu only
 

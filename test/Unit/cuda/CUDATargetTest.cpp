@@ -147,7 +147,7 @@ TEST_F(CUDATarget, EveryNoteIsFound) {
   EXPECT_EQ(kernels[0].shared, 1024u);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kernel, "a");
-  for (const char *note : {"C7508", "C7510", "C7511", "C7514", "C7515", "C7517", "C7519"}) {
+  for (const char *note : {"C7507", "C7508", "C7510", "C7511", "C7514", "C7515", "C7517", "C7519"}) {
     findings.clear();
     moe::readPtxasLog("ptxas info    : (" + std::string(note) + ") Potential Performance Loss: something", kernels,
                       findings);
