@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from ._runtime import Program, home
@@ -32,3 +33,9 @@ def compile(text: str, target: str = "cpu") -> Program:
     if done.returncode:
         raise CompileError(done.stderr.decode(errors="replace").strip() or f"moe-compile ended with {done.returncode}")
     return Program(done.stdout)
+
+
+def main() -> None:
+    """`moe-compile` on the command line of an installed package."""
+    path = str(tool("moe-compile"))
+    os.execv(path, [path, *sys.argv[1:]])

@@ -64,8 +64,7 @@ std::unique_ptr<llvm::MemoryBuffer> CachedProgram::find() {
     return nullptr;
   }
   auto buffer = llvm::MemoryBuffer::getOpenFile(*file, name, /*FileSize=*/-1, /*RequiresNullTerminator=*/false);
-  llvm::sys::fs::closeFile(*file);
-  if (!buffer)
+  if (llvm::sys::fs::closeFile(*file) || !buffer)
     return nullptr;
   moe_program *program = nullptr;
   if (moe_status *damage = moe_program_load((*buffer)->getBufferStart(), (*buffer)->getBufferSize(), &program)) {

@@ -50,4 +50,4 @@ target_link_options(moe-compile-static PRIVATE
   -no-pie -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--strip-all -Wl,--icf=all -Wl,-O2)
 target_link_libraries(moe-compile-static PRIVATE
   -Wl,--start-group ${files} $<TARGET_FILE:lldELF> $<TARGET_FILE:lldCommon> ${archives} -Wl,--end-group
-  $<TARGET_FILE:moert_static> z zstd Threads::Threads ${CMAKE_DL_LIBS} m)
+  $<TARGET_FILE:moert_static> -l:libz.a -l:libzstd.a Threads::Threads ${CMAKE_DL_LIBS} m)

@@ -7,8 +7,9 @@ except ImportError as _error:
     raise ImportError("moe_mlir.jax needs JAX: pip install 'moe-mlir[jax]'") from _error
 
 from . import _program
+from ._layer import combine, moe_layer, permute, route
 from ._ragged import ragged_dot, ragged_dot_general
 
 _program.register()
 
-__all__ = ["ragged_dot", "ragged_dot_general"]
+__all__ = ["combine", "moe_layer", "permute", "ragged_dot", "ragged_dot_general", "route"]

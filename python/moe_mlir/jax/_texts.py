@@ -1,0 +1,132 @@
+"""Whole layers and their parts as text in the moe dialect, for any number of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ._program import dtype_name
+
+
+@dataclass(frozen=True)
+class Routing:
+    """How tokens find their experts: the options of `route`."""
+
+    top_k: int
+    score: str = "softmax"
+    select_first: bool = False
+    renormalize: bool = True
+    scale: float = 1.0
+    groups: int = 1
+    keep_groups: int = 1
+    group_top: int = 1
+    nan: str = "last"
+    precision: str = "exact"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What an expert does between its two products: the options of `gated`."""
+
+    activation: str = "silu"
+    layout: str = "concatenated"
+    limit: float | None = None
+    alpha: float = 1.0
+    up_offset: float = 0.0
+
+
+def tensor(shape: Sequence[int | None], dtype: Any, ragged: int | None = None, tail: str = "zero") -> str:
+    """A tensor type; None is a dynamic size. With `ragged` its rows are those of so many groups."""
+    sizes = "".join("?x" if s is None else f"{s}x" for s in shape)
+    encoding = "" if ragged is None else f", #moe.ragged<groups = {ragged}, tail = {tail}>"
+    return f"tensor<{sizes}{dtype_name(dtype)}{encoding}>"
+
+
+def plan_type(experts: int, k: int, capacity: int | None) -> str:
+    rows = "" if capacity is None else f", rows = {capacity}"
+    return f"!moe.plan<groups = {experts}{rows}, topk = {k}>"
+
+
+def function(name: str, arguments: Mapping[str, str], body: Sequence[str], results: Mapping[str, str]) -> str:
+    """A module of one function; arguments and results are names and types."""
+    head = ", ".join(f"%{n}: {t}" for n, t in arguments.items())
+    lines = [*body, f"return {', '.join('%' + n for n in results)} : {', '.join(results.values())}"]
+    text = "".join(f"  {line}\n" for line in lines)
+    return f"func.func @{name}({head}) -> ({', '.join(results.values())}) {{\n{text}}}\n"
+
+
+def _float(value: float) -> str:
+    return f"{float(value):e} : f32"
+
+
+def route(types: Mapping[str, Any], o: Routing) -> list[str]:
+    """%ids and %weights of %x and %router [, %router_bias, %selection_bias]."""
+    experts, k = types["router"].shape[1], o.top_k
+    wide, few, ids = tensor((None, experts), "float32"), tensor((None, k), "float32"), tensor((None, k), "int32")
+    lines, names = [], {"x": "%x", "router": "%router"}
+    dtypes = {n: dtype_name(types[n].dtype) for n in names}
+    for n in names if dtypes["x"] != dtypes["router"] else ():
+        # Operands of unlike types meet in f32.
+        if dtypes[n] != "f32":
+            shape = (None, *types["x"].shape[1:]) if n == "x" else types[n].shape
+            lines.append(f"%{n}_f32 = arith.extf %{n} : {tensor(shape, types[n].dtype)} to {tensor(shape, 'float32')}")
+            names[n], dtypes[n] = f"%{n}_f32", "f32"
+    dtype = "float32" if dtypes["x"] == "f32" else types["x"].dtype
+    x, router = tensor((None, types["x"].shape[1]), dtype), tensor(types["router"].shape, dtype)
+
+    def optional(word: str, name: str) -> tuple[str, str]:
+        return (f" {word} %{name}", f", {tensor(types[name].shape, types[name].dtype)}") if name in types else ("", "")
+
+    bias, bias_type = optional("bias", "router_bias")
+    prefer, prefer_type = optional("bias", "selection_bias")
+    policy = f"nan = #moe.nan<{o.nan}>"
+    score = f"{{function = #moe.score<{o.score}>, {policy}}}"
+    choice = f"{{k = {k}, groups = {o.groups}, keep_groups = {o.keep_groups}, group_top = {o.group_top}, {policy}}}"
+    normal = "{" + ("renormalize, " if o.renormalize else "") + f"scale = {_float(o.scale)}, {policy}}}"
+    lines.append(
+        f"%logits = moe.logits {names['x']}, {names['router']}{bias} {{precision = #moe.precision<{o.precision}>}}"
+        f" : {x}, {router}{bias_type} -> {wide}"
+    )
+    ranked = "%logits"
+    if not o.select_first:
+        lines.append(f"%scores = moe.scores %logits {score} : {wide}")
+        ranked = "%scores"
+    lines.append(f"%ids, %chosen = moe.select {ranked}{prefer} {choice} : {wide}{prefer_type} -> {ids}, {few}")
+    values = "%chosen"
+    if o.select_first:
+        lines.append(f"%values = moe.scores %chosen {score} : {few}")
+        values = "%values"
+    lines.append(f"%weights = moe.normalize {values} {normal} : {few}")
+    return lines
+
+
+def plan(experts: int, k: int, capacity: int | None) -> str:
+    """%plan of %ids."""
+    kept = "" if capacity is None else f" {{capacity = {capacity}}}"
+    return f"%plan = moe.plan %ids{kept} : {tensor((None, k), 'int32')} -> {plan_type(experts, k, capacity)}"
+
+
+def product(
+    y: str, x: str, weight: str, types: Mapping[str, Any], p: str, bias: str, columns: Sequence[int], precision: str
+) -> str:
+    """%y = %x times the weight of each row's expert, of the plan type p, [, plus its bias]."""
+    experts = types[weight].shape[0]
+    k, n = columns
+    rows = None if "rows" not in p else int(p.split("rows = ")[1].split(",")[0])
+    dtype = types[weight].dtype
+    left, right = tensor((rows, k), dtype, experts), tensor((rows, n), dtype, experts)
+    word, kind = (f" bias %{bias}", f", {tensor(types[bias].shape, types[bias].dtype)}") if bias in types else ("", "")
+    attributes = f"{{precision = #moe.precision<{precision}>}}"
+    return (
+        f"%{y} = moe.ragged_matmul %{x}, %{weight} plan %plan{word} {attributes}"
+        f" : {left}, {tensor(types[weight].shape, dtype)}, {p}{kind} -> {right}"
+    )
+
+
+def gated(o: Gate, source: str, result: str) -> str:
+    """%a = the activation of %h."""
+    attributes = [f"function = #moe.gate<{o.activation}>", f"layout = #moe.halves<{o.layout}>"]
+    attributes += [f"limit = {_float(o.limit)}"] if o.limit is not None else []
+    attributes += [f"alpha = {_float(o.alpha)}", f"up_offset = {_float(o.up_offset)}"]
+    return f"%a = moe.gated_activation %h {{{', '.join(attributes)}}} : {source} -> {result}"
