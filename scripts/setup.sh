@@ -72,5 +72,5 @@ build() {
 
 setup() {
   required packages "Debian packages" install_packages
-  required python "numpy, ml_dtypes, jax and ruff in .venv" install_python
+  required python "numpy, ml_dtypes, jax, ruff and the like in .venv" install_python
 }

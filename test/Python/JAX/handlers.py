@@ -1,14 +1,13 @@
 """The custom call and its handlers: what it carries, what they refuse."""
 
 import ctypes
-import os
 import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 from harness import equal
-from kit import jax, jnp, np, python, raised
+from kit import environment, jax, jnp, np, python, raised
 from moe_mlir.jax import _program as program
 from moe_mlir.jax import ragged_dot
 from moe_mlir.products import Product
@@ -46,8 +45,8 @@ def case_errors_name_their_cause() -> None:
     assert "input 0" in said and "bf16" in said, said
     said = raised(error, lambda: call(x=X.astype(jnp.uint32)))
     assert "element type 8" in said, said
-    os.environ["MOE_COMPILER"] = "/nowhere/moe-compile"
-    said = raised(error, lambda: call(TEXT + "// yet another\n"))
+    with environment(MOE_COMPILER="/nowhere/moe-compile"):
+        said = raised(error, lambda: call(TEXT + "// yet another\n"))
     assert "cannot run '/nowhere/moe-compile'" in said and "No such file" in said, said
 
 
@@ -55,9 +54,11 @@ def case_what_the_compiler_refuses_is_a_python_exception() -> None:
     from moe_mlir import CompileError, compile
 
     assert "use of undeclared SSA value" in raised(CompileError, compile, "func.func @f() { return %x : f32 }")
-    os.environ["MOE_COMPILER"] = "/nowhere/moe-compile"
-    assert "/nowhere/moe-compile" in raised(CompileError, compile, "")
-    assert "/nowhere/moe-compile" in raised(CompileError, ragged_dot, X, W, SIZES)
+    with environment(MOE_COMPILER="/nowhere/moe-compile"):
+        assert "/nowhere/moe-compile" in raised(CompileError, compile, "")
+        assert "/nowhere/moe-compile" in raised(
+            CompileError, ragged_dot, jnp.ones((5, 17)), jnp.ones((2, 17, 8)), SIZES
+        )
 
 
 def case_a_serialised_computation_runs_in_another_process() -> None:

@@ -5,15 +5,19 @@ import os
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import contextlib
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from harness import close
+
+# On a GPU f32 products would be rounded to TF32 otherwise.
+jax.config.update("jax_default_matmul_precision", "highest")
 
 MODES = {
     "kn": jax.lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,)),
@@ -54,6 +58,18 @@ def sizes(r: np.random.Generator, groups: int, rows: int) -> np.ndarray:
 
 def normal(r: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> jax.Array:
     return jnp.asarray(r.standard_normal(shape), dtype)
+
+
+@contextlib.contextmanager
+def environment(**variables: str) -> Iterator[None]:
+    """Variables of the environment, for a while."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def python(code: str, **environment: str) -> str:
