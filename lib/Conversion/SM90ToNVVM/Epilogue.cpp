@@ -42,6 +42,8 @@ public:
     if (!op.getInterleaved())
       laneColumn = emit.shl(laneColumn, 1);
     int64_t width = cast<AccType>(op.getAccs().front().getType()).getColumns() / op.getParts();
+    for (Type type : types)
+      strips += adaptor.getAccs().size() * (width / kChunk) * (type.getIntOrFloatBitWidth() == 16 ? 1 : 2);
     for (auto [i, acc] : llvm::enumerate(adaptor.getAccs())) {
       stripRow = emit.add(emit.add(adaptor.getRow(), 64 * i), emit.shl(warpInGroup, 4));
       rowsLeft = emit.sub(adaptor.getEnd(), stripRow);
@@ -204,12 +206,17 @@ private:
     }
   }
 
-  /// The warp's next staging buffer, once TMA has read what was in it.
+  /// The warp's next staging buffer, once TMA has read what was in it. Each tile begins with the first buffer: its last
+  /// use may be fewer stores ago than there are buffers.
   Value takeBuffer() {
-    Value buffer = emit.gep(staging, kBufferBytes * (taken++ % op.getBuffers()));
-    emit.op<NVVM::CpAsyncBulkWaitGroupOp>(rewriter.getI32IntegerAttr(op.getBuffers() - 1), rewriter.getUnitAttr());
+    int64_t buffers = op.getBuffers(), buffer = taken % buffers, since = buffers - 1;
+    if (taken < buffers)
+      since = std::min(since, taken + (strips - 1 - buffer) % buffers);
+    ++taken;
+    Value address = emit.gep(staging, kBufferBytes * buffer);
+    emit.op<NVVM::CpAsyncBulkWaitGroupOp>(rewriter.getI32IntegerAttr(since), rewriter.getUnitAttr());
     emit.syncWarp();
-    return buffer;
+    return address;
   }
 
   /// 16-byte unit `unit` of row `row` in the 128-byte swizzle.
@@ -323,7 +330,7 @@ private:
   SmallVector<Type> types;
   Value lane, laneRow, laneColumn, staging, stripRow, rowsLeft, isFull;
   SmallVector<Value> rowBases[2], oldBases[2];
-  int64_t taken = 0;
+  int64_t taken = 0, strips = 0; ///< staging buffers of a tile that were taken, and all that will be
 };
 
 struct LowerEpilogue : OpConversionPattern<EpilogueOp> {

@@ -1,13 +1,35 @@
 // RUN: moe-opt %s --convert-sm90-to-nvvm --canonicalize --cse | FileCheck %s
 
 gpu.module @kernels {
+  // A tile begins with the first of two buffers, which the third and last strip of the tile before it used, too: nothing may be left of that.
+  // CHECK-LABEL: llvm.func @strips
+  // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
+  // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+  // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+  // CHECK-NOT: nvvm.cp.async.bulk.wait_group
+  sm90.kernel @strips <threads = 384, per_sm = 1>
+      params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 16]>, #sm90.pointer<0>,
+              #sm90.stride<arg = 0, dim = 0>, #sm90.size<arg = 0, dim = 0>] {
+  ^bb0(%map: !sm90.tensor_map, %y: !llvm.ptr<1>, %pitch: i64, %end: i32):
+    %warp = sm90.warp
+    %zero = arith.constant 0 : i32
+    %staging = sm90.alloc 32768 : !llvm.ptr<3>
+    %acc = sm90.undef : !sm90.acc<192>
+    sm90.epilogue %acc at (%zero, %zero) end %end group %zero warp %warp staging %staging maps(%map) outs(%y pitches %pitch)
+        attributes {types = [bf16], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64} {
+    ^bb0(%x: f32):
+      %t = arith.truncf %x : f32 to bf16
+      sm90.yield %t : bf16
+    } : !llvm.ptr<3>, !sm90.acc<192> outs !llvm.ptr<1>
+  }
+
   // 64 columns of 16 rows: four stmatrix of pairs rounded together; then TMA where 16 rows belong to the group, else vectors of 16
   // bytes where the row is within the group. Both ways are committed as one group.
   // CHECK-LABEL: llvm.func @half
   // CHECK: %[[LEFT:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
   // CHECK: %[[FULL:.*]] = arith.cmpi sge, %[[LEFT]], %{{.*}} : i32
   // CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
-  // CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+  // CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
   // CHECK-COUNT-4: nvvm.stmatrix
   // CHECK: scf.if %[[FULL]] {
   // CHECK:   nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>
