@@ -119,7 +119,7 @@ public:
           bounds.insert(bounds.end(), {row, row + size});
           row += size;
         }
-        MOERT_CUDA(driver, MemcpyHtoD, address(inputs[input]), bounds.data(), bounds.size() * sizeof(int64_t));
+        MOERT_TRY(upload(address(inputs[input]), bounds.data(), bounds.size() * sizeof(int64_t)));
       }
       input += !buffer.isOutput();
     }
@@ -184,6 +184,13 @@ private:
     return nullptr;
   }
 
+  /// Returns when the copy is done: the stream does not wait for it.
+  moe_status *upload(cuda::DevicePtr to, const void *from, size_t bytes) {
+    MOERT_CUDA(driver, MemcpyHtoD, to, from, bytes);
+    MOERT_CUDA(driver, CtxSynchronize);
+    return nullptr;
+  }
+
   moe_status *enqueue(unsigned program) {
     return moe_enqueue(sessions[program], 0, inputs.data(), inputs.size(), outputs.data(), outputs.size(),
                        reinterpret_cast<void *>(uintptr_t(workspace)), workspaceBytes, nullptr, queue);
@@ -198,8 +205,7 @@ private:
       std::vector<int32_t> values(count);
       for (int64_t i = 0; i < count; ++i)
         values[i] = static_cast<int32_t>(buffer.content == Content::Count ? i : random() % buffer.limit);
-      MOERT_CUDA(driver, MemcpyHtoD, memory, values.data(), values.size() * sizeof(int32_t));
-      return nullptr;
+      return upload(memory, values.data(), values.size() * sizeof(int32_t));
     }
     // The first part is drawn, then what is there is copied behind it again and again. Its length is odd, so that rows
     // differ.
@@ -212,7 +218,7 @@ private:
       uint16_t half = buffer.dtype == MOE_BF16 ? toBF16(value) : toF16(value);
       std::memcpy(&drawn[at], size == 2 ? static_cast<const void *>(&half) : &value, size);
     }
-    MOERT_CUDA(driver, MemcpyHtoD, memory, drawn.data(), drawn.size());
+    MOERT_TRY(upload(memory, drawn.data(), drawn.size()));
     for (size_t done = drawn.size(); done < bytes;) {
       size_t next = std::min(done, bytes - done);
       MOERT_CUDA(driver, MemcpyDtoDAsync, memory + done, memory, next, queue);

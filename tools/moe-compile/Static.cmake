@@ -44,7 +44,10 @@ foreach(library ${ours})
   list(APPEND files $<TARGET_FILE:${library}>)
 endforeach()
 
-add_executable(moe-compile-static EXCLUDE_FROM_ALL ${CMAKE_CURRENT_BINARY_DIR}/UnusedTargets.cpp $<TARGET_OBJECTS:moe-compile>)
+add_executable(moe-compile-static EXCLUDE_FROM_ALL
+  ${CMAKE_CURRENT_BINARY_DIR}/UnusedTargets.cpp NoLTO.cpp $<TARGET_OBJECTS:moe-compile>)
+target_include_directories(moe-compile-static SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_options(moe-compile-static PRIVATE -fno-rtti -fno-exceptions)
 add_dependencies(moe-compile-static ${ours} moert_static)
 target_link_options(moe-compile-static PRIVATE
   -no-pie -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,--strip-all -Wl,--icf=all -Wl,-O2)

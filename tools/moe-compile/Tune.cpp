@@ -34,6 +34,7 @@ using sm90::ScheduleAttr;
 namespace {
 
 constexpr unsigned kMostTiles = 24, kMostVariants = 24; ///< schedules of a product that are compiled
+constexpr double kHopeless = 1.35;                      ///< times the fastest prediction: not compiled
 constexpr unsigned kFastTiles = 3, kFinalists = 6;
 
 /// A schedule of a product, compiled.
@@ -273,7 +274,8 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
     return llvm::any_of(list, [&](const Candidate &other) { return getTile(other.schedule) == getTile(schedule); });
   };
   for (const Candidate &candidate : candidates)
-    if (tiles.size() < kMostTiles && !contains(tiles, candidate.schedule))
+    if (tiles.size() < kMostTiles && candidate.seconds < kHopeless * candidates.front().seconds &&
+        !contains(tiles, candidate.schedule))
       tiles.push_back(candidate);
   if (failed(check(Measure::create(getBuffers(), getRows(), tuning.seed, measure))) || failed(addTrials(tiles)))
     return failure();

@@ -15,8 +15,8 @@
 using namespace mlir;
 using namespace mlir::moe;
 
-/// Notes of potential performance loss: that wgmma runs one by one (C7510 to C7519) or that a register budget is ignored
-/// (C7507, C7508).
+/// Notes of potential performance loss: that wgmma runs one by one (C7510 to C7519) or that a register budget is
+/// ignored (C7507, C7508).
 static constexpr StringLiteral kNote = "(C75";
 
 FailureOr<std::string> mlir::moe::findCUDATool(StringRef name, StringRef given, Location loc) {

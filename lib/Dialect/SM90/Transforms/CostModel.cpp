@@ -41,7 +41,9 @@ std::vector<double> drawSizes(int64_t groups, int64_t rows, double spread) {
 class CostModel {
 public:
   CostModel(const Problem &problem, ScheduleAttr schedule) : p(problem), s(schedule) {
-    double mma = 2.0 * s.getM() * s.getN() * kBlock / kChip.flopsPerCycle;
+    // A stage is 128 bytes of k, whatever the type: wgmma's rate falls as elements grow.
+    double mma = 2.0 * s.getM() * s.getN() * (kChip.swizzleBytes / 2) / kChip.flopsPerCycle;
+    depthOfBlock = kChip.swizzleBytes * 8.0 / p.in.getIntOrFloatBitWidth();
     pingpong = s.getRoles() == Roles::Pingpong;
     block = mma * kWgmma * (pingpong ? kTwoTiles : 1);
     epilogue = kTile + kElement * s.getM() * s.getN();
@@ -56,8 +58,6 @@ public:
   }
 
 private:
-  static constexpr int64_t kBlock = 64; // of k, a stage
-
   /// What a tile of so many blocks of k adds to its SM's time. Of two warpgroups in turns, one multiplies while the
   /// other stores.
   double tile(double blocks) const {
@@ -88,7 +88,7 @@ private:
     for (double size : sizes) {
       auto [height, depth] = extents(size);
       int64_t count = tiles(std::ceil(height / s.getM()));
-      double cost = tile(std::max(1.0, std::ceil(depth / kBlock)));
+      double cost = tile(std::max(1.0, std::ceil(depth / depthOfBlock)));
       common += count / units * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
@@ -118,7 +118,7 @@ private:
   const Problem &p;
   ScheduleAttr s;
   bool pingpong;
-  double block, epilogue;
+  double block, depthOfBlock, epilogue;
   int64_t columnTiles;
 };
 
