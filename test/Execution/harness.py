@@ -31,7 +31,7 @@ DTYPES = [f32, bf16, f16, i32, i64, np.dtype("i1"), np.dtype("u1"), np.dtype("?"
 NAMES = {f32: "f32", bf16: "bf16", f16: "f16", i32: "i32", i64: "i64"}
 
 
-_library = Runtime(BUILD / "lib" / "libmoert.so")
+_library = Runtime(BUILD / "lib" / "libmoert.so.0")
 
 
 class _Guarded:
