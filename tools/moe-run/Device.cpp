@@ -40,6 +40,7 @@ public:
   void free(void *memory) noexcept override { std::free(memory); }
   void upload(void *to, const void *from, size_t bytes) override { copy(to, from, bytes); }
   void download(void *to, const void *from, size_t bytes) override { copy(to, from, bytes); }
+  std::string name() override { return "CPU"; }
   std::function<void()> capture(const std::function<void()> &) override {
     throw Error("--graph needs a program for cuda; this one is for cpu");
   }
@@ -80,6 +81,11 @@ public:
   void free(void *memory) noexcept override { driver.MemFree(address(memory)); }
   void upload(void *to, const void *from, size_t bytes) override { check(doUpload(to, from, bytes)); }
   void download(void *to, const void *from, size_t bytes) override { check(doDownload(to, from, bytes)); }
+  std::string name() override {
+    char text[128] = "";
+    driver.DeviceGetName(text, sizeof(text), device);
+    return text;
+  }
   void *stream() override { return queue; }
   void synchronize() override { check(wait()); }
   std::function<void()> capture(const std::function<void()> &run) override {

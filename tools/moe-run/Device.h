@@ -28,6 +28,8 @@ public:
   virtual void upload(void *to, const void *from, size_t bytes) = 0;
   virtual void download(void *to, const void *from, size_t bytes) = 0;
 
+  /// What the maker calls it, such as "NVIDIA H200"; "CPU" for the cpu.
+  virtual std::string name() = 0;
   /// What moe_enqueue takes as stream.
   virtual void *stream() { return nullptr; }
   /// Waits for everything enqueued.

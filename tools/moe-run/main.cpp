@@ -3,6 +3,8 @@
 #include "Check.h"
 #include "Convert.h"
 #include "Device.h"
+#include "Report.h"
+#include "Trace.h"
 #include "moert/moert.h"
 
 #include <CLI/CLI.hpp>
@@ -19,8 +21,12 @@ using namespace moe_run;
 
 namespace {
 
+/// Of which --bench takes the median of each step.
+constexpr uint32_t kMostTracedRuns = 5;
+
 struct Options {
-  std::string program, entry, output, expected;
+  std::string program, entry, output, expected, trace, report;
+  Ceilings ceilings;
   std::vector<std::string> inputs;
   Tolerance tolerance;
   bool bench = false, graph = false;
@@ -121,6 +127,19 @@ uint32_t chooseEntry(const moe_program *program, const std::string &name) {
   throw Error("the program has " + std::to_string(n) + " entries; choose one with --entry:" + names);
 }
 
+/// Every array called outN is to be one of the outputs, so that an expectation too many is no silent success.
+void checkNoneIsLeft(const Options &options, const std::map<std::string, Array> &expected,
+                     const std::set<std::string> &compared, const std::vector<Tensor> &inputs) {
+  for (const auto &entry : expected) {
+    const std::string &name = entry.first;
+    bool numbered = name.size() > 3 && name.compare(0, 3, "out") == 0 &&
+                    name.find_first_not_of("0123456789", 3) == std::string::npos;
+    bool isInput = std::any_of(inputs.begin(), inputs.end(), [&](const Tensor &tensor) { return tensor.name == name; });
+    if (numbered && !isInput && !compared.count(name))
+      throw Error("'" + options.expected + "' has an array '" + name + "', which is compared with no output");
+  }
+}
+
 void bench(const Options &options, Device &device, const std::function<void()> &run, bool isCuda) {
   std::vector<double> times = device.time(run, options.warmup, options.repeat);
   std::sort(times.begin(), times.end());
@@ -218,18 +237,48 @@ bool runProgram(const Options &options) {
   bool good = true;
   if (!options.expected.empty()) {
     std::map<std::string, Array> expected = readNpz(options.expected);
+    std::set<std::string> compared;
     for (size_t i = 0; i < results.size(); ++i) {
       std::string number = "out" + std::to_string(i);
       const Array *array = findArray(expected, outputs[i].info.name, number);
       if (!array)
         throw Error("'" + options.expected + "' has no array " + eitherName(results[i].first, number) + " for output " +
                     std::to_string(i) + "; there is " + namesOf(expected));
+      compared.insert(expected.count(outputs[i].info.name) ? outputs[i].info.name : number);
       std::string what = number == results[i].first ? number : number + " '" + results[i].first + "'";
       good &= moe_run::check(what, results[i].second, *array, options.tolerance);
     }
+    checkNoneIsLeft(options, expected, compared, inputs);
   }
-  if (options.bench)
+
+  auto traced = [&] {
+    return traceSteps([&](moe_step_function report, void *user) {
+      check(moe_enqueue_traced(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
+                               outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, device->stream(), report,
+                               user));
+    });
+  };
+  Ceilings ceilings = findCeilings(device->name());
+  if (options.ceilings.tflops)
+    ceilings.tflops = options.ceilings.tflops;
+  if (options.ceilings.tbs)
+    ceilings.tbs = options.ceilings.tbs;
+  if (options.bench) {
     bench(options, *device, start, target == "cuda");
+    std::vector<std::vector<Step>> runs;
+    for (uint32_t i = 0; i < std::min(options.repeat, kMostTracedRuns); ++i)
+      runs.push_back(traced());
+    printSteps(runs, ceilings);
+  }
+  if (!options.trace.empty() || !options.report.empty()) {
+    Trace trace{options.program, info.name, device->name(), ceilings, traced()};
+    if (!trace.steps.empty())
+      trace.enqueued = trace.steps.back().hostEnd;
+    if (!options.trace.empty())
+      writeTrace(options.trace, trace);
+    if (!options.report.empty())
+      writeReport(options.report, trace);
+  }
   return good;
 }
 
@@ -261,7 +310,7 @@ int main(int argc, char **argv) {
       ->check(CLI::NonNegativeNumber)
       ->needs(expected)
       ->excludes(ofMax);
-  auto *benchFlag = app.add_flag("--bench", options.bench, "times the run");
+  auto *benchFlag = app.add_flag("--bench", options.bench, "times the run, and each of its steps");
   app.add_option("--warmup", options.warmup, "untimed runs before those that count")
       ->needs(benchFlag)
       ->capture_default_str();
@@ -272,6 +321,13 @@ int main(int argc, char **argv) {
   app.add_option("--threads", options.threads, "cpu: worker threads; 0 is one for each core")->capture_default_str();
   app.add_option("--device", options.device, "cuda: number of the GPU")->capture_default_str();
   app.add_flag("--graph", options.graph, "cuda: captures the run in a CUDA graph, and replays it");
+  app.add_option("--trace", options.trace,
+                 "writes a Chrome trace of one more run, which Perfetto loads: each launch, fill and copy");
+  app.add_option("--report", options.report, "writes a page of HTML about the same run");
+  app.add_option("--peak-tflops", options.ceilings.tflops, "TFLOP/s that the device can do; else known for some GPUs")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--peak-tbs", options.ceilings.tbs, "TB/s that its memory can do; else known for some GPUs")
+      ->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

@@ -265,6 +265,22 @@ class MoeRun(unittest.TestCase):
             self.save("out.npz", sum=a, doubled=a),
         )
 
+    def test_check_of_arrays_that_are_no_output(self):
+        text = "has an array '%s', which is compared with no output"
+        for name in ("out2", "out17", "out0"):  # out0 is called 'sum', which is there too
+            self.bad(text % name, *self.check_add(lambda expected, name=name: expected.update({name: expected["sum"]})))
+
+        def number(expected):
+            expected["out0"], expected["out1"] = expected.pop("sum"), expected.pop("doubled")
+
+        self.good(*self.check_add(number))
+        # Other arrays of the file are nobody's: inputs, and what the user keeps there.
+        self.good(
+            *self.check_add(
+                lambda expected: expected.update(outer=expected["sum"], out=expected["sum"], in0=expected["sum"])
+            )
+        )
+
     def test_check_of_integers_is_exact(self):
         arrays = self.types(64)
         expected = {f"out{i}": array for i, array in enumerate(arrays.values())}
@@ -283,7 +299,13 @@ class MoeRun(unittest.TestCase):
         output = self.good(
             "--entry", "add", "--input", self.save("in.npz", a=a, b=b), "--bench", "--repeat", "5", "--threads", "2"
         )
-        self.assertRegex(output, r"^time: median [0-9.]+ ms, min [0-9.]+, max [0-9.]+ of 5 runs with 2 threads\n$")
+        time, head, *steps = output.splitlines()
+        self.assertRegex(time, r"^time: median [0-9.]+ ms, min [0-9.]+, max [0-9.]+ of 5 runs with 2 threads$")
+        self.assertEqual(head.split(), ["step", "us", "time", "flops", "bytes", "TFLOP/s", "TB/s", "roofline"])
+        # The program does not say what its kernel costs.
+        for step in steps:
+            self.assertRegex(step, r"^add +[0-9.]+ +[0-9.]+% +- +- +- +- +-$")
+        self.assertEqual(len(steps), 2)
 
 
 if __name__ == "__main__":
