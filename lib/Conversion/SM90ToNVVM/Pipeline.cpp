@@ -60,26 +60,33 @@ struct LowerAlloc : Pattern<AllocOp> {
   }
 };
 
+/// Has one thread make barriers; behind this every thread of the cluster may use them.
+void initialize(Operation *op, Emit &emit, function_ref<void()> make) {
+  emit.ifThen(emit.eq(emit.thread(), 0), [&] {
+    make();
+    emit.op<NVVM::FenceMbarrierInitOp>();
+  });
+  auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
+  if (launch.getCluster() == 2) {
+    emit.op<NVVM::ClusterArriveOp>(emit.b.getUnitAttr());
+    emit.op<NVVM::ClusterWaitOp>(emit.b.getUnitAttr());
+  } else {
+    emit.op<NVVM::Barrier0Op>();
+  }
+}
+
 struct LowerRing : Pattern<RingOp> {
   using Pattern::Pattern;
   void lower(RingOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
     Value base = sharedBase(op, emit);
     RingView ring(emit, op.getType(), base);
-    emit.ifThen(emit.eq(emit.thread(), 0), [&] {
+    initialize(op, emit, [&] {
       for (int64_t stage = 0; stage < op.getType().getStages(); ++stage) {
         Value index = emit.c(stage);
         emit.op<NVVM::MBarrierInitOp>(ring.full(index), emit.c(op.getArrivals()), Value());
         emit.op<NVVM::MBarrierInitOp>(ring.empty(index), emit.c(op.getReleases()), Value());
       }
-      emit.op<NVVM::FenceMbarrierInitOp>();
     });
-    auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
-    if (launch.getCluster() == 2) {
-      emit.op<NVVM::ClusterArriveOp>(emit.b.getUnitAttr());
-      emit.op<NVVM::ClusterWaitOp>(emit.b.getUnitAttr());
-    } else {
-      emit.op<NVVM::Barrier0Op>();
-    }
     rewriter.replaceOp(op, base);
   }
 };
@@ -94,10 +101,18 @@ struct LowerStart : Pattern<StartOp> {
 struct LowerAdvance : Pattern<AdvanceOp> {
   using Pattern::Pattern;
   void lower(AdvanceOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
-    Value next = emit.add(emit.extract(adaptor.getCursor(), 0), 1);
-    Value wraps = emit.eq(next, op.getRing().getType().getStages());
-    Value phase = emit.xori(emit.extract(adaptor.getCursor(), 1), emit.extu(wraps, emit.i32()));
-    rewriter.replaceOp(op, makeCursor(emit, emit.select(wraps, emit.c(0), next), phase));
+    Value stage = emit.extract(adaptor.getCursor(), 0), phase = emit.extract(adaptor.getCursor(), 1);
+    int64_t stages = op.getRing().getType().getStages();
+    if (op.getCount()) {
+      Value next = emit.add(stage, adaptor.getCount()), wraps = emit.divu(next, stages);
+      stage = emit.sub(next, emit.mul(wraps, stages));
+      phase = emit.xori(phase, emit.andi(wraps, 1));
+    } else {
+      Value next = emit.add(stage, 1), wraps = emit.eq(next, stages);
+      stage = emit.select(wraps, emit.c(0), next);
+      phase = emit.xori(phase, emit.extu(wraps, emit.i32()));
+    }
+    rewriter.replaceOp(op, makeCursor(emit, stage, phase));
   }
 };
 
@@ -145,6 +160,42 @@ struct LowerRelease : Pattern<ReleaseOp> {
   }
 };
 
+/// Barrier w is passed to warpgroup w, by the warps of the other.
+Value turnBarrier(Emit &emit, Value turns, Value warpgroup) { return emit.gep(turns, emit.shl(warpgroup, 3)); }
+
+struct LowerTurns : Pattern<TurnsOp> {
+  using Pattern::Pattern;
+  void lower(TurnsOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    Value base = sharedBase(op, emit);
+    initialize(op, emit, [&] {
+      for (int64_t i = 0; i < 2; ++i)
+        emit.op<NVVM::MBarrierInitOp>(turnBarrier(emit, base, emit.c(i)), emit.c(4), Value());
+    });
+    rewriter.replaceOp(op, base);
+  }
+};
+
+struct LowerWaitTurn : Pattern<WaitTurnOp> {
+  using Pattern::Pattern;
+  void lower(WaitTurnOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    // Turn number / 2 of a warpgroup. The first of warpgroup 0 begins at once: for it the phase before counts.
+    Value warpgroup = emit.andi(adaptor.getNumber(), 1), turn = emit.shr(adaptor.getNumber(), 1);
+    Value phase = emit.andi(emit.xori(turn, emit.xori(warpgroup, emit.c(1))), 1);
+    wait(emit, turnBarrier(emit, adaptor.getTurns(), warpgroup), phase);
+    rewriter.eraseOp(op);
+  }
+};
+
+struct LowerPassTurn : Pattern<PassTurnOp> {
+  using Pattern::Pattern;
+  void lower(PassTurnOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    Value other = emit.xori(emit.andi(adaptor.getNumber(), 1), emit.c(1));
+    emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", turnBarrier(emit, adaptor.getTurns(), other),
+             emit.eq(emit.lane(), 0));
+    rewriter.eraseOp(op);
+  }
+};
+
 struct LowerTmaLoad : Pattern<TmaLoadOp> {
   using Pattern::Pattern;
   void lower(TmaLoadOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
@@ -176,6 +227,6 @@ struct LowerWarp : Pattern<WarpOp> {
 } // namespace
 
 void mlir::sm90::populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
-  patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerWait, LowerRelease, LowerTmaLoad,
-               LowerWarp>(converter, patterns.getContext());
+  patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerWait, LowerRelease, LowerTurns,
+               LowerWaitTurn, LowerPassTurn, LowerTmaLoad, LowerWarp>(converter, patterns.getContext());
 }

@@ -89,21 +89,16 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
   }
 };
 
-/// Gives rings and buffers their places.
+/// Gives what lies in shared memory its place.
 void placeShared(KernelOp kernel) {
   int64_t offset = 0;
   Builder builder(kernel.getContext());
-  auto place = [&](Operation *op, int64_t bytes) {
-    offset = llvm::alignTo(offset, kChip.sharedAlignment);
-    op->setAttr(kOffsetName, builder.getI64IntegerAttr(offset));
-    offset += bytes;
-  };
-  for (Operation &op : kernel.getBody().front()) {
-    if (auto alloc = dyn_cast<AllocOp>(op))
-      place(alloc, alloc.getBytes());
-    else if (auto ring = dyn_cast<RingOp>(op))
-      place(ring, ring.getType().getSharedBytes());
-  }
+  for (Operation &op : kernel.getBody().front())
+    if (int64_t bytes = getSharedBytes(&op)) {
+      offset = llvm::alignTo(offset, kChip.sharedAlignment);
+      op.setAttr(kOffsetName, builder.getI64IntegerAttr(offset));
+      offset += bytes;
+    }
 }
 
 struct ConvertSM90ToNVVM : moe::impl::ConvertSM90ToNVVMPassBase<ConvertSM90ToNVVM> {

@@ -1,6 +1,8 @@
 //===- RaggedGemm.cpp - tile.ragged_gemm on wgmma -------------------------------===//
 //
-// Roles: one thread of the last warpgroup fills the ring, the others multiply and store. All walk the same tiles.
+// Roles: one thread of the last warpgroup fills the ring, the others multiply and store. All walk the same tiles. Two
+// warpgroups consume: cooperative, each takes half the rows of every tile; pingpong, each takes every other tile, so
+// that one multiplies while the other stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +15,7 @@ using namespace mlir::sm90;
 
 namespace {
 
-constexpr int64_t kConsumerWarps = 8, kConsumers = 2, kBlock = 64;
+constexpr int64_t kConsumerWarps = 8, kConsumers = 2, kBlock = 64; // of k
 
 /// Whether the epilogue does nothing with the old values of the outs but add f32s to them.
 bool onlyAdds(tile::RaggedGemmOp op) {
@@ -32,15 +34,20 @@ class Gemm {
 public:
   Gemm(tile::RaggedGemmOp op, ScheduleAttr schedule, KernelBuilder &kernel)
       : op(op), schedule(schedule), k(kernel), contraction(op.getMode() == tile::GemmMode::Contraction),
-        cluster(schedule.getCluster() == 2), reduce(contraction && onlyAdds(op)),
-        readsOld(op.getAccumulate() && !reduce), parts(op.getNumAccumulators()), columns(op.getN() / parts) {}
+        cluster(schedule.getCluster() == 2), pingpong(schedule.getRoles() == Roles::Pingpong),
+        reduce(contraction && onlyAdds(op)), readsOld(op.getAccumulate() && !reduce),
+        height(pingpong ? schedule.getM() : schedule.getM() / kConsumers), parts(op.getNumAccumulators()),
+        columns(op.getN() / parts) {}
 
   void build() {
     warp = k.op<WarpOp>(k.b.getI32Type());
     Value staging =
         k.op<AllocOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3), kConsumerWarps * 2048 * schedule.getBuffers());
     auto ringType = RingType::get(k.b.getContext(), schedule.getStages(), schedule.getStageBytes());
-    ring = k.op<RingOp>(ringType, /*arrivals=*/1, /*releases=*/kConsumerWarps * schedule.getCluster());
+    int64_t readers = pingpong ? kConsumerWarps / kConsumers : kConsumerWarps;
+    ring = k.op<RingOp>(ringType, /*arrivals=*/1, /*releases=*/readers * schedule.getCluster());
+    if (pingpong)
+      turns = k.op<TurnsOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3));
     int64_t bytesA = schedule.getM() * 128;
     if (contraction) {
       a = createGroupRows(k, op.getLhs(), schedule.getM(), Side::Row);
@@ -70,23 +77,20 @@ public:
   }
 
 private:
-  /// Visits this block's tiles with a cursor; `body` returns the cursor after the tile.
-  void forTiles(function_ref<Value(const Tile &, Value)> body) {
-    Value start = k.op<StartOp>(CursorType::get(k.b.getContext()));
-    auto tiles = k.op<ForTilesOp>(TypeRange{start.getType()}, bounds, rows, start, op.getNumGroups(), columns,
-                                  schedule.getM(), schedule.getN() / parts, schedule.getRaster(), contraction);
+  /// Visits this block's tiles with values carried; `body` returns those after the tile.
+  void forTiles(ValueRange inits, function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
+    auto tiles = k.op<ForTilesOp>(inits.getTypes(), bounds, rows, inits, op.getNumGroups(), columns, schedule.getM(),
+                                  schedule.getN() / parts, schedule.getRaster(), contraction);
     OpBuilder::InsertionGuard guard(k.b);
-    Type i32 = k.b.getI32Type();
-    SmallVector<Type> types(5, i32);
+    SmallVector<Type> types(5, k.b.getI32Type());
     types.append(cluster ? 2 : 1, k.b.getI1Type());
-    types.push_back(start.getType());
+    llvm::append_range(types, inits.getTypes());
     Block *block = k.b.createBlock(&tiles.getBody(), {}, types, SmallVector<Location>(types.size(), k.loc));
     auto at = [&](unsigned i) { return block->getArgument(i); };
     Tile tile{at(0), at(1), at(2), at(3), at(4), at(5), cluster ? at(6) : Value()};
     if (reduce) // nothing is added by an empty group
       tile.live = k.op<arith::CmpIOp>(arith::CmpIPredicate::slt, tile.begin, tile.end);
-    Value next = body(tile, block->getArguments().back());
-    k.op<YieldOp>(next);
+    k.op<YieldOp>(body(tile, block->getArguments().take_back(inits.size())));
   }
 
   /// Blocks of k of a tile that is live: at least one, so that an empty group's product is the zeros that its loads
@@ -97,21 +101,24 @@ private:
     Value count = k.shr(k.add(k.sub(tile.end, tile.begin), kBlock - 1), 6);
     return k.op<arith::MaxSIOp>(count, k.c(1));
   }
+  Value countStages(const Tile &tile) { return k.op<arith::SelectOp>(tile.live, countBlocks(tile), k.c(0)); }
+
+  Value start() { return k.op<StartOp>(CursorType::get(k.b.getContext())); }
+  Value advance(Value cursor, Value count = {}) { return k.op<AdvanceOp>(cursor.getType(), ring, cursor, count); }
 
   void buildProducer(int64_t bytesA) {
     auto elect = k.op<ElectOp>(warp);
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(&elect.getBody().emplaceBlock());
-    forTiles([&](const Tile &tile, Value cursor) {
-      Value count = k.op<arith::SelectOp>(tile.live, countBlocks(tile), k.c(0));
-      auto loop = k.op<scf::ForOp>(k.c(0), count, k.c(1), ValueRange{cursor});
+    forTiles(start(), [&](const Tile &tile, ValueRange state) {
+      auto loop = k.op<scf::ForOp>(k.c(0), countStages(tile), k.c(1), state);
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(loop.getBody());
       Stage stage{ring, loop.getRegionIterArg(0), loop.getInductionVar(), 0};
       k.op<AcquireOp>(ring, stage.cursor, schedule.getStageBytes());
       load(tile, stage, bytesA);
       k.op<scf::YieldOp>(advance(stage.cursor));
-      return loop.getResult(0);
+      return SmallVector<Value>(loop.getResults());
     });
     k.op<YieldOp>();
   }
@@ -136,32 +143,46 @@ private:
     loadBoth(rank, {});
   }
 
-  Value advance(Value cursor) { return k.op<AdvanceOp>(cursor.getType(), ring, cursor); }
-
   Value operand(Value offset, Major major) {
     return k.op<OperandOp>(OperandType::get(k.b.getContext(), major), ring, offset);
   }
 
   void buildConsumers(int64_t bytesA, Value staging) {
-    // Rows of a consumer warpgroup in the tile.
     Value warpgroup = k.shr(warp, 2);
-    int64_t height = schedule.getM() / kConsumers;
-    Value operandA = operand(k.mul(warpgroup, height * 128), a->major());
+    Value first = pingpong ? k.c(0) : k.mul(warpgroup, height); // of its rows in a tile
+    Value operandA = operand(k.mul(first, 128), a->major());
     Value operandB = operand(k.c(bytesA), b->major());
-    forTiles([&](const Tile &tile, Value cursor) {
-      Value row = k.add(tile.row, k.mul(warpgroup, height));
-      auto branch = k.op<scf::IfOp>(TypeRange{cursor.getType()}, tile.live, /*withElseRegion=*/true);
+    auto consume = [&](const Tile &tile, Value cursor, Value number) {
+      Value row = k.add(tile.row, first);
+      if (number)
+        k.op<WaitTurnOp>(turns, number);
+      auto branch = k.op<scf::IfOp>(tile.live, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(branch.thenBlock());
-      auto [accs, next] = multiply(tile, cursor, operandA, operandB, height / 64);
-      buildEpilogue(tile, row, accs, staging);
-      k.op<scf::YieldOp>(next);
+      buildEpilogue(tile, row, multiply(tile, cursor, number, operandA, operandB), staging);
       k.b.setInsertionPointToStart(branch.elseBlock());
+      if (number)
+        k.op<PassTurnOp>(turns, number);
       if (!contraction)
-        storeZeros(tile, row, height);
-      k.op<scf::YieldOp>(cursor);
-      return branch.getResult(0);
-    });
+        storeZeros(tile, row);
+    };
+    if (pingpong)
+      forTiles({start(), k.c(0)}, [&](const Tile &tile, ValueRange state) {
+        Value cursor = state[0], number = state[1];
+        Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.op<arith::AndIOp>(number, k.c(1)), warpgroup);
+        auto branch = k.op<scf::IfOp>(mine, /*withElseRegion=*/false);
+        {
+          OpBuilder::InsertionGuard guard(k.b);
+          k.b.setInsertionPointToStart(branch.thenBlock());
+          consume(tile, cursor, number);
+        }
+        return SmallVector<Value>{advance(cursor, countStages(tile)), k.add(number, 1)};
+      });
+    else
+      forTiles(start(), [&](const Tile &tile, ValueRange state) {
+        consume(tile, state[0], {});
+        return SmallVector<Value>{advance(state[0], countStages(tile))};
+      });
     // TMA still reads the staging buffers.
     k.op<NVVM::CpAsyncBulkWaitGroupOp>(k.b.getI32IntegerAttr(0), UnitAttr());
   }
@@ -173,13 +194,13 @@ private:
     return SmallVector<Value>(product.getResults());
   }
 
-  /// The accumulators of a tile and the cursor behind it. The first block is peeled: it overwrites, and a loop that
+  /// The accumulators of a warpgroup's part of a tile. The first block is peeled: it overwrites, and a loop that
   /// begins with zeros makes ptxas serialise the wgmmas (C7515). A stage is released when the group after the one that
   /// read it is in flight.
-  std::pair<SmallVector<Value>, Value> multiply(const Tile &tile, Value cursor, Value operandA, Value operandB,
-                                                int64_t count) {
+  /// `number` is the tile's if warpgroups take turns: the turn ends when the last group is in flight.
+  SmallVector<Value> multiply(const Tile &tile, Value cursor, Value number, Value operandA, Value operandB) {
     Value undef = k.op<UndefOp>(AccType::get(k.b.getContext(), schedule.getN()));
-    SmallVector<Value> accs(count, undef);
+    SmallVector<Value> accs(height / 64, undef);
     accs = multiplyBlock(accs, cursor, operandA, operandB, /*first=*/true);
     SmallVector<Value> inits{advance(cursor), cursor};
     llvm::append_range(inits, accs);
@@ -195,10 +216,12 @@ private:
       llvm::append_range(yields, wait.getResults());
       k.op<scf::YieldOp>(yields);
     }
+    if (number)
+      k.op<PassTurnOp>(turns, number);
     ValueRange inFlight = loop.getResults().drop_front(2);
     auto wait = k.op<WgmmaWaitOp>(inFlight.getTypes(), inFlight, /*pending=*/0);
     k.op<ReleaseOp>(ring, loop.getResult(1));
-    return {SmallVector<Value>(wait.getResults()), loop.getResult(0)};
+    return SmallVector<Value>(wait.getResults());
   }
 
   void buildEpilogue(const Tile &tile, Value row, ValueRange accs, Value staging) {
@@ -253,7 +276,7 @@ private:
     }
   }
 
-  void storeZeros(const Tile &tile, Value row, int64_t height) {
+  void storeZeros(const Tile &tile, Value row) {
     for (const Sink &sink : sinks)
       k.op<StoreZerosOp>(sink.pointer, sink.pitch, row, tile.column, tile.end, sink.element, columns, height,
                          schedule.getN() / parts);
@@ -300,13 +323,14 @@ private:
   tile::RaggedGemmOp op;
   ScheduleAttr schedule;
   KernelBuilder &k;
-  bool contraction, cluster, reduce, readsOld;
+  bool contraction, cluster, pingpong, reduce, readsOld;
+  int64_t height; // rows of a tile that a consumer warpgroup takes
   int64_t parts, columns, slotsPerToken = 1;
   std::unique_ptr<Source> a, b;
   SmallVector<Sink> sinks;
   Value slots;
   SmallVector<Value> extras, extraPitches;
-  Value warp, ring, rows, blocks, bounds;
+  Value warp, ring, turns, rows, blocks, bounds;
 };
 
 } // namespace

@@ -44,4 +44,42 @@ gpu.module @kernels {
     %start = sm90.start
     sm90.release %ring[%start] : !sm90.ring<2 x 4096>
   }
+
+  // Three stages on, from stage 1 of 4 for example, is stage 0 of the next phase.
+  // CHECK-LABEL: llvm.func @further(
+  // CHECK: %[[SUM:.*]] = arith.addi %{{.*}}, %[[COUNT:.*]] : i32
+  // CHECK: %[[WRAPS:.*]] = arith.divui %[[SUM]], %c4_i32
+  // CHECK: arith.muli %[[WRAPS]], %c4_i32
+  // CHECK: arith.andi %[[WRAPS]], %c1_i32
+  // CHECK: nvvm.mbarrier.try_wait.parity
+  sm90.kernel @further <threads = 384, per_sm = 1> params [#sm90.size<arg = 0, dim = 0>] {
+  ^bb0(%n: i32):
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 4096>
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %start = sm90.start
+    %end = scf.for %i = %zero to %n step %one iter_args(%c = %start) -> (!sm90.cursor) : i32 {
+      %next = sm90.advance %ring[%c] by %n : !sm90.ring<4 x 4096>
+      scf.yield %next : !sm90.cursor
+    }
+    sm90.wait %ring[%end] : !sm90.ring<4 x 4096>
+  }
+
+  // Turn number / 2 of warpgroup number mod 2: the first of warpgroup 0 does not wait. Passed by four warps to the barrier of the other.
+  // CHECK-LABEL: llvm.func @turns(
+  // CHECK-SAME: %[[NUMBER:[^:]*]]: i32
+  // CHECK-COUNT-2: nvvm.mbarrier.init %{{.*}}, %c4_i32
+  // CHECK: %[[MINE:.*]] = arith.andi %[[NUMBER]], %c1_i32
+  // CHECK: %[[TURN:.*]] = arith.shrui %[[NUMBER]], %c1_i32
+  // CHECK: %[[OTHER:.*]] = arith.xori %[[MINE]], %c1_i32
+  // CHECK: %[[SUM:.*]] = arith.xori %[[TURN]], %[[OTHER]]
+  // CHECK: %[[PHASE:.*]] = arith.andi %[[SUM]], %c1_i32
+  // CHECK: nvvm.mbarrier.try_wait.parity %{{.*}}, %[[PHASE]]
+  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];"
+  sm90.kernel @turns <threads = 384, per_sm = 1> params [#sm90.size<arg = 0, dim = 0>] {
+  ^bb0(%number: i32):
+    %turns = sm90.turns : !llvm.ptr<3>
+    sm90.wait_turn %turns[%number] : !llvm.ptr<3>
+    sm90.pass_turn %turns[%number] : !llvm.ptr<3>
+  }
 }

@@ -196,6 +196,38 @@ module {
       return
     }
 
+    // Pingpong: a warpgroup takes every other tile, all its rows and so both accumulators of 64 rows; the other may wait for its stages when all of
+    // these were waited for. A stage is released by the warps of one. Both walk all tiles, past the stages of those that are not theirs.
+    // CHECK-LABEL: sm90.kernel @pingpong <threads = 384, per_sm = 1>
+    // CHECK: sm90.ring arrivals 1 releases 4 : <6 x 32768>
+    // CHECK: %[[TURNS:.*]] = sm90.turns
+    // CHECK: consumers 232 {
+    // CHECK: %[[WG:.*]] = arith.shrui
+    // CHECK: sm90.for_tiles
+    // CHECK: ^bb0({{.*}}, %[[CURSOR:[^:]*]]: !sm90.cursor, %[[NUMBER:[^:]*]]: i32):
+    // CHECK: %[[PARITY:.*]] = arith.andi %[[NUMBER]]
+    // CHECK: %[[MINE:.*]] = arith.cmpi eq, %[[PARITY]], %[[WG]]
+    // CHECK: scf.if %[[MINE]] {
+    // CHECK:   sm90.wait_turn %[[TURNS]][%[[NUMBER]]]
+    // CHECK:   sm90.wgmma first {{.*}} -> !sm90.acc<128>, !sm90.acc<128>
+    // CHECK:   scf.for
+    // CHECK:   sm90.pass_turn %[[TURNS]][%[[NUMBER]]]
+    // CHECK:   sm90.wgmma_wait 0
+    // CHECK:   sm90.epilogue
+    // CHECK: } else {
+    // CHECK:   sm90.pass_turn
+    // CHECK:   sm90.store_zeros {{.*}} height = 128 : i64
+    // CHECK: sm90.advance {{.*}}[%[[CURSOR]]] by
+    func.func @pingpong(%x: memref<?x512xbf16>, %w: memref<8x768x512xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x768x512xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16>) attributes {layout = #tile.rhs<nk>, sm90.schedule = #sm90.schedule<roles = pingpong, m = 128, n = 128, stages = 6>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
     // Without a schedule: ordinary loads, exact in f32.
     // CHECK-LABEL: sm90.kernel @exact <threads = 256, per_sm = 2>
     // CHECK-NOT: sm90.wgmma

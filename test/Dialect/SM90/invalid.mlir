@@ -248,3 +248,15 @@ gpu.module @kernels {
     } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %warp = sm90.warp
+    sm90.elect %warp {
+      // expected-error @+1 {{'sm90.turns' op stands in a nested region, expected the block of a sm90.kernel}}
+      %turns = sm90.turns : !llvm.ptr<3>
+    }
+  }
+}

@@ -15,6 +15,7 @@ gpu.module @kernels {
     // CHECK: %[[WARP:.*]] = sm90.warp
     // CHECK: %[[STAGING:.*]] = sm90.alloc 32768 : !llvm.ptr<3>
     // CHECK: %[[RING:.*]] = sm90.ring arrivals 1 releases 8 : <4 x 16384>
+    // CHECK: %[[TURNS:.*]] = sm90.turns : !llvm.ptr<3>
     // CHECK: sm90.specialize %[[WARP]] producer 40 {
     // CHECK:   sm90.elect %[[WARP]] {
     // CHECK:     sm90.for_tiles bounds(%{{.*}} : !llvm.ptr<1>) rows(%{{.*}}) init(%{{.*}} : !sm90.cursor) attributes {columns = 768 : i64,
@@ -26,11 +27,15 @@ gpu.module @kernels {
     // CHECK:   sm90.wgmma first bf16 %[[RING]][%{{.*}}] %{{.*}}, %{{.*}}, into %{{.*}} : <4 x 16384>, <k>, <mn>, !sm90.acc<64> -> !sm90.acc<64>
     // CHECK:   sm90.wgmma_wait 0 %{{.*}} : !sm90.acc<64> -> !sm90.acc<64>
     // CHECK:   sm90.release %[[RING]]
+    // CHECK:   sm90.wait_turn %[[TURNS]][%{{.*}}] : !llvm.ptr<3>
+    // CHECK:   sm90.pass_turn %[[TURNS]][%{{.*}}] : !llvm.ptr<3>
+    // CHECK:   sm90.advance %[[RING]][%{{.*}}] by %{{.*}} : <4 x 16384>
     // CHECK:   sm90.epilogue
     // CHECK:   sm90.store_zeros
     %warp = sm90.warp
     %staging = sm90.alloc 32768 : !llvm.ptr<3>
     %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 16384>
+    %turns = sm90.turns : !llvm.ptr<3>
     %zero = arith.constant 0 : i32
     sm90.specialize %warp producer 40 {
       sm90.elect %warp {
@@ -53,6 +58,9 @@ gpu.module @kernels {
       %acc = sm90.wgmma first bf16 %ring[%cursor] %left, %right, into %undef : !sm90.ring<4 x 16384>, !sm90.operand<k>, !sm90.operand<mn>, !sm90.acc<64> -> !sm90.acc<64>
       %done = sm90.wgmma_wait 0 %acc : !sm90.acc<64> -> !sm90.acc<64>
       sm90.release %ring[%cursor] : !sm90.ring<4 x 16384>
+      sm90.wait_turn %turns[%zero] : !llvm.ptr<3>
+      sm90.pass_turn %turns[%zero] : !llvm.ptr<3>
+      %later = sm90.advance %ring[%cursor] by %rows : !sm90.ring<4 x 16384>
       sm90.epilogue %done at (%zero, %zero) end %rows group %zero warp %warp staging %staging maps(%y) outs(%bounds pitches %pitch)
           attributes {types = [bf16], extra_types = [], extra_kinds = array<i64>, columns = 768 : i64, parts = 1 : i64, buffers = 2 : i64} {
       ^bb0(%x: f32):

@@ -15,15 +15,19 @@ using namespace mlir::sm90;
 // Kernel
 //===----------------------------------------------------------------------===//
 
+int64_t sm90::getSharedBytes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case([](AllocOp alloc) { return alloc.getBytes(); })
+      .Case([](RingOp ring) { return ring.getType().getSharedBytes(); })
+      .Case([](TurnsOp) { return kTurnsBytes; })
+      .Default([](Operation *) { return 0; });
+}
+
 int64_t KernelOp::getSharedBytes() {
   int64_t bytes = 0;
-  auto add = [&](int64_t size) { bytes = llvm::alignTo(bytes, kChip.sharedAlignment) + size; };
-  for (Operation &op : getBody().front()) {
-    if (auto alloc = dyn_cast<AllocOp>(op))
-      add(alloc.getBytes());
-    else if (auto ring = dyn_cast<RingOp>(op))
-      add(ring.getType().getSharedBytes());
-  }
+  for (Operation &op : getBody().front())
+    if (int64_t size = sm90::getSharedBytes(&op))
+      bytes = llvm::alignTo(bytes, kChip.sharedAlignment) + size;
   return bytes;
 }
 
@@ -105,6 +109,8 @@ LogicalResult RingOp::verify() {
       return emitOpError() << name << " is " << count << ", expected at least 1";
   return verifyInKernelBlock(*this);
 }
+
+LogicalResult TurnsOp::verify() { return verifyInKernelBlock(*this); }
 
 /// Bytes that the TMA loads of a block bring to a stage on `cursor`; nullopt if the arms of an scf.if bring different
 /// numbers, which is then reported. A multicast box arrives once from each block of the cluster.

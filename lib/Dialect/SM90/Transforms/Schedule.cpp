@@ -49,8 +49,8 @@ bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::str
     why = text.str();
     return false;
   };
-  if (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static)
-    return refuse("expected roles = cooperative and order = static");
+  if (schedule.getOrder() != Order::Static)
+    return refuse("expected order = static");
   // The epilogue takes strips of 64 result columns.
   if (schedule.getN() / problem.parts % 64 != 0)
     return refuse("expected n to be a multiple of " + llvm::Twine(64 * problem.parts) + " for " +
@@ -59,6 +59,8 @@ bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::str
   bool boxes = problem.mode == tile::GemmMode::Contraction || problem.layout == tile::RhsLayout::KN;
   if (schedule.getCluster() == 2 && boxes && schedule.getN() % 128 != 0)
     return refuse("expected n to be a multiple of 128 in a cluster");
+  if (schedule.getCluster() == 2 && problem.mode == tile::GemmMode::Contraction && schedule.getM() % 128 != 0)
+    return refuse("expected m to be a multiple of 128 in a cluster of mode contraction");
   return true;
 }
 

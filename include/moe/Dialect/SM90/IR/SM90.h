@@ -17,6 +17,9 @@
 
 namespace mlir::sm90 {
 
+/// Bytes of shared memory that sm90.turns takes: a barrier for each of two warpgroups.
+constexpr int64_t kTurnsBytes = 16;
+
 /// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
 constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
 
@@ -34,5 +37,12 @@ constexpr llvm::StringLiteral kParamsName = "sm90.params", kLaunchName = "sm90.l
 #include "moe/Dialect/SM90/IR/SM90Types.h.inc"
 #define GET_OP_CLASSES
 #include "moe/Dialect/SM90/IR/SM90Ops.h.inc"
+
+namespace mlir::sm90 {
+
+/// Bytes of shared memory that the op takes for itself, from a multiple of kSharedAlignment on; 0 for most.
+int64_t getSharedBytes(Operation *op);
+
+} // namespace mlir::sm90
 
 #endif

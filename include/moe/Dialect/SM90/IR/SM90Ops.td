@@ -127,10 +127,10 @@ def SM90_StartOp : SM90_Op<"start", [Pure]> {
 }
 
 def SM90_AdvanceOp : SM90_Op<"advance", [Pure]> {
-  let summary = "the next position; the phase flips when the ring wraps";
-  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor);
+  let summary = "the next position, or the one `count` further; the phase flips when the ring wraps";
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor, Optional<I32>:$count);
   let results = (outs SM90_CursorType:$next);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let assemblyFormat = "$ring `[` $cursor `]` (`by` $count^)? attr-dict `:` type($ring)";
 }
 
 class SM90_RingAccess<string opMnemonic> : SM90_Op<opMnemonic> {
@@ -156,6 +156,42 @@ def SM90_WaitOp : SM90_RingAccess<"wait"> {
 }
 def SM90_ReleaseOp : SM90_RingAccess<"release"> {
   let summary = "consumer warp: is done with the stage, in all blocks of the cluster";
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+def SM90_TurnsOp : SM90_Op<"turns"> {
+  let summary = "barriers by which two consumer warpgroups read a ring in turns";
+  let description = [{
+    Tile `number`, counted from 0, is the turn of warpgroup number mod 2. It may wait for its stages once the other has waited for all of its own: a wait that begins
+    more than one phase early passes on the phase before.
+
+    Example:
+    ```mlir
+    %turns = sm90.turns : !llvm.ptr<3>
+    sm90.wait_turn %turns[%number] : !llvm.ptr<3>
+    sm90.pass_turn %turns[%number] : !llvm.ptr<3>
+    ```
+    Constraints:
+    - (C1) stands in the block of the kernel.
+  }];
+  let results = (outs SM90_Shared:$turns);
+  let assemblyFormat = "attr-dict `:` type($turns)";
+  let hasVerifier = 1;
+}
+
+class SM90_TurnAccess<string opMnemonic> : SM90_Op<opMnemonic> {
+  let arguments = (ins SM90_Shared:$turns, I32:$number);
+  let assemblyFormat = "$turns `[` $number `]` attr-dict `:` type($turns)";
+}
+
+def SM90_WaitTurnOp : SM90_TurnAccess<"wait_turn"> {
+  let summary = "consumer warpgroup: waits until it is its turn";
+}
+def SM90_PassTurnOp : SM90_TurnAccess<"pass_turn"> {
+  let summary = "consumer warpgroup: ends its turn";
 }
 
 //===----------------------------------------------------------------------===//
