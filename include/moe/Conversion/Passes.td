@@ -177,8 +177,8 @@ def ConvertTileToSM90Pass : Pass<"convert-tile-to-sm90", "::mlir::ModuleOp"> {
   let summary = "lowers kernels to the sm90 dialect";
   let description = [{
     Runs on module @kernels, in which every kernel is a function of one tile op on memrefs: beside each other in a `gpu.module` @kernels inside, they become `sm90.kernel` ops
-    with the same names. A product with the attribute `sm90.schedule`, as `sm90-choose-schedules` leaves it, runs on wgmma by that schedule,
-    so far with `roles = cooperative` and `order = static`; one without it runs on ordinary loads.
+    with the same names. A product with the attribute `sm90.schedule`, as `sm90-choose-schedules` leaves it, runs on wgmma by that schedule;
+    one without it runs on ordinary loads.
   }];
   let dependentDialects = ["::mlir::sm90::SM90Dialect", "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::NVVM::NVVMDialect", "::mlir::LLVM::LLVMDialect"];

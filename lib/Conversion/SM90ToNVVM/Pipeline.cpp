@@ -60,14 +60,17 @@ struct LowerAlloc : Pattern<AllocOp> {
   }
 };
 
+int64_t getCluster(Operation *op) {
+  return op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName).getCluster();
+}
+
 /// Has one thread make barriers; behind this every thread of the cluster may use them.
 void initialize(Operation *op, Emit &emit, function_ref<void()> make) {
   emit.ifThen(emit.eq(emit.thread(), 0), [&] {
     make();
     emit.op<NVVM::FenceMbarrierInitOp>();
   });
-  auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
-  if (launch.getCluster() == 2) {
+  if (getCluster(op) == 2) {
     emit.op<NVVM::ClusterArriveOp>(emit.b.getUnitAttr());
     emit.op<NVVM::ClusterWaitOp>(emit.b.getUnitAttr());
   } else {
@@ -145,17 +148,23 @@ struct LowerRelease : Pattern<ReleaseOp> {
   using Pattern::Pattern;
   void lower(ReleaseOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
     RingView ring(emit, op.getRing().getType(), adaptor.getRing());
-    Value empty = ring.empty(emit.extract(adaptor.getCursor(), 0)), lane = emit.lane();
-    auto launch = op->getParentOfType<LLVM::LLVMFuncOp>()->getAttrOfType<LaunchAttr>(kLaunchName);
-    Value arrives = emit.cmp(arith::CmpIPredicate::ult, lane, launch.getCluster());
-    if (launch.getCluster() == 2) {
-      // Lane i arrives in block i. Without a release at cluster scope, which would flush to the L2: the stage was read
-      // by wgmma, whose completion was waited for, and nothing was written.
-      Value remote = emit.op<NVVM::MapaOp>(emit.pointer(7), empty, lane);
-      emit.ptx("mbarrier.arrive.shared::cluster.b64 _, [$0];", remote, arrives);
-    } else {
+    Value empty = ring.empty(emit.extract(adaptor.getCursor(), 0));
+    // Without a release at cluster scope, which would flush to the L2: what was read is there, by wgmma, whose
+    // completion was waited for, or in a register, and nothing was written.
+    auto arrive = [&](Value block, Value predicate) {
+      Value remote = emit.op<NVVM::MapaOp>(emit.pointer(7), empty, block);
+      emit.ptx("mbarrier.arrive.shared::cluster.b64 _, [$0];", remote, predicate);
+    };
+    int64_t cluster = getCluster(op);
+    Value lane = op.getThread() ? Value() : emit.lane();
+    Value arrives = lane ? emit.cmp(arith::CmpIPredicate::ult, lane, cluster) : Value();
+    if (cluster == 1)
       emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", empty, arrives);
-    }
+    else if (lane) // lane i arrives in block i
+      arrive(lane, arrives);
+    else
+      for (int64_t block = 0; block < cluster; ++block)
+        arrive(emit.c(block), Value());
     rewriter.eraseOp(op);
   }
 };
@@ -214,6 +223,63 @@ struct LowerTmaLoad : Pattern<TmaLoadOp> {
   }
 };
 
+/// Whether this is the first block of the cluster.
+Value isFirst(Emit &emit) { return emit.eq(emit.op<NVVM::BlockInClusterIdXOp>(emit.i32()), 0); }
+
+struct LowerTake : Pattern<TakeOp> {
+  using Pattern::Pattern;
+  void lower(TakeOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    auto take = [&](Value blocks) -> Value {
+      Value before = emit.op<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::add, adaptor.getCounter(), emit.c(1),
+                                                LLVM::AtomicOrdering::monotonic, "device");
+      return emit.add(before, blocks);
+    };
+    if (getCluster(op) == 1)
+      return rewriter.replaceOp(op, take(emit.op<NVVM::GridDimXOp>(emit.i32())));
+    Value clusters = emit.op<NVVM::ClusterDimXOp>(emit.i32());
+    auto branch = emit.op<scf::IfOp>(TypeRange{emit.i32()}, isFirst(emit), /*withElseRegion=*/true);
+    rewriter.setInsertionPointToStart(branch.thenBlock());
+    emit.op<scf::YieldOp>(take(clusters));
+    rewriter.setInsertionPointToStart(branch.elseBlock());
+    emit.op<scf::YieldOp>(emit.c(0));
+    rewriter.replaceOp(op, branch.getResults());
+  }
+};
+
+struct LowerSend : Pattern<SendOp> {
+  using Pattern::Pattern;
+  void lower(SendOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    Value stage = emit.extract(adaptor.getCursor(), 0), target = ring.data(stage), full = ring.full(stage);
+    Value number = adaptor.getNumber();
+    waitEmpty(emit, ring, adaptor.getCursor());
+    int64_t cluster = getCluster(op);
+    rewriter.eraseOp(op);
+    if (cluster == 1) {
+      emit.op<LLVM::StoreOp>(number, target, 4);
+      return emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", full);
+    }
+    // In a cluster a number comes as a load does. (Alone in its cluster, a block must not do this.)
+    emit.op<NVVM::MBarrierArriveExpectTxOp>(Type(), full, emit.c(4), NVVM::MemScopeKind::CTA, false, Value());
+    emit.ifThen(isFirst(emit), [&] {
+      for (int64_t i = 0; i < cluster; ++i) {
+        auto inBlock = [&](Value address) { return emit.op<NVVM::MapaOp>(emit.pointer(7), address, emit.c(i)); };
+        emit.ptx("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];",
+                 {inBlock(target), number, inBlock(full)});
+      }
+    });
+  }
+};
+
+struct LowerReceive : Pattern<ReceiveOp> {
+  using Pattern::Pattern;
+  void lower(ReceiveOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
+    RingView ring(emit, op.getRing().getType(), adaptor.getRing());
+    Value source = ring.data(emit.extract(adaptor.getCursor(), 0));
+    rewriter.replaceOp(op, emit.op<LLVM::LoadOp>(emit.i32(), source, 4, /*isVolatile=*/true));
+  }
+};
+
 struct LowerWarp : Pattern<WarpOp> {
   using Pattern::Pattern;
   void lower(WarpOp op, Adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
@@ -228,5 +294,6 @@ struct LowerWarp : Pattern<WarpOp> {
 
 void mlir::sm90::populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns) {
   patterns.add<LowerAlloc, LowerRing, LowerStart, LowerAdvance, LowerAcquire, LowerWait, LowerRelease, LowerTurns,
-               LowerWaitTurn, LowerPassTurn, LowerTmaLoad, LowerWarp>(converter, patterns.getContext());
+               LowerWaitTurn, LowerPassTurn, LowerTmaLoad, LowerTake, LowerSend, LowerReceive, LowerWarp>(
+      converter, patterns.getContext());
 }

@@ -26,7 +26,7 @@ struct LowerSpecialize : OpRewritePattern<SpecializeOp> {
     auto setBudget = [&](Block *block, int64_t registers) {
       rewriter.setInsertionPointToStart(block);
       auto action = registers * threads < kChip.registers ? NVVM::SetMaxRegisterAction::decrease
-                                                     : NVVM::SetMaxRegisterAction::increase;
+                                                          : NVVM::SetMaxRegisterAction::increase;
       emit.op<NVVM::SetMaxRegisterOp>(registers, action);
     };
     setBudget(branch.thenBlock(), op.getProducerRegisters());
@@ -52,7 +52,8 @@ struct LowerElect : OpRewritePattern<ElectOp> {
   }
 };
 
-/// The walk: outside, the block's next tile; inside, forward to the section that holds it.
+/// The walk: outside, the block's next tile; inside, forward to the section that holds it. Tiles come in ascending
+/// order.
 class TileWalk {
 public:
   TileWalk(ForTilesOp op, PatternRewriter &rewriter)
@@ -75,20 +76,34 @@ public:
     }
     Value zero = emit.c(0);
     SmallVector<Value> inits{first, emit.c(-1), zero, zero, zero, zero};
+    if (op.getQueue())
+      inits.push_back(emit.op<StartOp>(CursorType::get(rewriter.getContext())));
+    carried = inits.size();
     llvm::append_range(inits, op.getInits());
     auto loop = scf::WhileOp::create(
         rewriter, op.getLoc(), TypeRange(ValueRange(inits)), inits,
         [&](OpBuilder &, Location, ValueRange state) { buildAdvance(state); },
         [&](OpBuilder &, Location, ValueRange state) { buildBody(state, blocks); });
-    rewriter.replaceOp(op, loop.getResults().drop_front(kState));
+    rewriter.replaceOp(op, loop.getResults().drop_front(carried));
   }
 
 private:
-  // tile, section, tiles before the section, tiles of the section, its first row, its end
-  static constexpr unsigned kState = 6;
+  // State: tile, section, tiles before the section, tiles of the section, its first row, its end, with a queue the
+  // cursor in it; then the values of the op.
+
+  /// The number that the queue has next, which the role that takes tiles puts there.
+  Value exchange(Value tile, Value cursor) {
+    Value queue = op.getQueue();
+    if (op.getCounter())
+      emit.op<SendOp>(tile, queue, cursor);
+    emit.op<WaitOp>(queue, cursor);
+    Value number = emit.op<ReceiveOp>(emit.i32(), queue, cursor);
+    emit.op<ReleaseOp>(queue, cursor, /*thread=*/op.getCounter() != Value());
+    return number;
+  }
 
   void buildAdvance(ValueRange state) {
-    Value tile = state[0];
+    Value tile = op.getQueue() ? exchange(state[0], state[6]) : state[0];
     SmallVector<Value> walked(state.slice(1, 5));
     auto inner = scf::WhileOp::create(
         rewriter, op.getLoc(), TypeRange(ValueRange(walked)), walked,
@@ -105,7 +120,7 @@ private:
     Value found = emit.cmp(arith::CmpIPredicate::ult, tile, emit.add(inner.getResult(1), inner.getResult(2)));
     SmallVector<Value> next{tile};
     llvm::append_range(next, inner.getResults());
-    llvm::append_range(next, state.drop_front(kState));
+    llvm::append_range(next, state.drop_front(6));
     emit.op<scf::ConditionOp>(found, next);
   }
 
@@ -155,7 +170,15 @@ private:
     return {emit.add(top, emit.sub(inBand, emit.mul(column, height))), column};
   }
 
+  /// The block's tile after this one. A role that takes tiles asks for it now, and looks at it when this one is done.
+  Value next(Value tile, Value blocks) {
+    if (op.getCounter())
+      return emit.op<TakeOp>(emit.i32(), op.getCounter());
+    return op.getQueue() ? tile : emit.add(tile, blocks);
+  }
+
   void buildBody(ValueRange state, Value blocks) {
+    Value nextTile = next(state[0], blocks);
     Value section = state[1], begin = state[4], end = state[5];
     Value local = emit.sub(state[0], state[2]), rows = countRows(begin, end), row, column, pair;
     if (!cluster) {
@@ -176,7 +199,7 @@ private:
     SmallVector<Value> arguments{row, emit.mul(column, op.getTileN()), group, begin, end, live};
     if (cluster)
       arguments.push_back(pair);
-    llvm::append_range(arguments, state.drop_front(kState));
+    llvm::append_range(arguments, state.drop_front(carried));
 
     Block &body = op.getBody().front();
     SmallVector<Value> yields(body.getTerminator()->getOperands());
@@ -186,8 +209,10 @@ private:
     for (Value &value : yields)
       if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == &body)
         value = arguments[argument.getArgNumber()];
-    SmallVector<Value> next{emit.add(state[0], blocks)};
+    SmallVector<Value> next{nextTile};
     llvm::append_range(next, state.slice(1, 5));
+    if (Value queue = op.getQueue())
+      next.push_back(emit.op<AdvanceOp>(state[6].getType(), queue, state[6], Value()));
     llvm::append_range(next, yields);
     emit.op<scf::YieldOp>(next);
   }
@@ -197,6 +222,7 @@ private:
   Emit emit;
   bool cluster;
   int64_t columnTiles, sections = 0;
+  unsigned carried = 0; // values of the state before those of the op
   Value rank;
 };
 

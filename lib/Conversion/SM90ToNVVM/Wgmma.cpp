@@ -11,6 +11,8 @@ namespace {
 // Matrix descriptors, in units of 16 bytes. The low word has the address and, from bit 16, the leading offset: what
 // lies between boxes of 64 columns (MN-major; not used K-major). The high word has the offset between groups of 8 rows
 // (1024 bytes) and says that the swizzle is 128 bytes wide.
+// An address has 18 bits: in a cluster, those above are the block's rank and would fall into the leading offset.
+constexpr int64_t kAddressMask = 0x3ffff;
 constexpr int64_t kBoxOffset = 8192 / 16, kHighWord = ((1ll << 30) | 64) << 32;
 
 int64_t leadingOffset(Major major) { return major == Major::MN ? kBoxOffset : 1; }
@@ -24,7 +26,7 @@ struct LowerOperand : OpConversionPattern<OperandOp> {
   LogicalResult matchAndRewrite(OperandOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
     Value address = emit.op<LLVM::PtrToIntOp>(emit.i32(), adaptor.getRing());
-    Value low = emit.shr(emit.add(address, adaptor.getOffset()), 4);
+    Value low = emit.shr(emit.andi(emit.add(address, adaptor.getOffset()), kAddressMask), 4);
     rewriter.replaceOp(op, emit.ori(low, leadingOffset(op.getType().getMajor()) << 16));
     return success();
   }

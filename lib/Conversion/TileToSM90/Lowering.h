@@ -56,6 +56,7 @@ public:
     int64_t memrefs = llvm::count_if(argument.getOwner()->getArgumentTypes(), llvm::IsaPred<MemRefType>);
     return param(ScalarAttr::get(b.getContext(), argument.getArgNumber() - memrefs, 64), b.getI64Type());
   }
+  Value counter() { return param(CounterAttr::get(b.getContext()), global()); }
   Value faults() { return param(FaultsAttr::get(b.getContext()), global()); }
 
   TermAttr constant(int64_t value) { return TermAttr::get(b.getContext(), value, Extent::None, 0, 1); }

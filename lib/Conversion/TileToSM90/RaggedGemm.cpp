@@ -48,6 +48,12 @@ public:
     ring = k.op<RingOp>(ringType, /*arrivals=*/1, /*releases=*/readers * schedule.getCluster());
     if (pingpong)
       turns = k.op<TurnsOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3));
+    if (schedule.getOrder() == Order::Dynamic) {
+      counter = k.counter();
+      auto queueType = RingType::get(k.b.getContext(), kQueueStages, kQueueBytes);
+      // All consumer warps read it, and the thread of the producer.
+      queue = k.op<RingOp>(queueType, /*arrivals=*/1, /*releases=*/(kConsumerWarps + 1) * schedule.getCluster());
+    }
     int64_t bytesA = schedule.getM() * 128;
     if (contraction) {
       a = createGroupRows(k, op.getLhs(), schedule.getM(), Side::Row);
@@ -77,10 +83,11 @@ public:
   }
 
 private:
-  /// Visits this block's tiles with values carried; `body` returns those after the tile.
-  void forTiles(ValueRange inits, function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
-    auto tiles = k.op<ForTilesOp>(inits.getTypes(), bounds, rows, inits, op.getNumGroups(), columns, schedule.getM(),
-                                  schedule.getN() / parts, schedule.getRaster(), contraction);
+  /// Visits this block's tiles with values carried; `body` returns those after the tile. If the order is dynamic one
+  /// role takes the tiles, from the counter.
+  void forTiles(Value counter, ValueRange inits, function_ref<SmallVector<Value>(const Tile &, ValueRange)> body) {
+    auto tiles = k.op<ForTilesOp>(inits.getTypes(), bounds, rows, queue, counter, inits, op.getNumGroups(), columns,
+                                  schedule.getM(), schedule.getN() / parts, schedule.getRaster(), contraction);
     OpBuilder::InsertionGuard guard(k.b);
     SmallVector<Type> types(5, k.b.getI32Type());
     types.append(cluster ? 2 : 1, k.b.getI1Type());
@@ -110,7 +117,7 @@ private:
     auto elect = k.op<ElectOp>(warp);
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(&elect.getBody().emplaceBlock());
-    forTiles(start(), [&](const Tile &tile, ValueRange state) {
+    forTiles(counter, start(), [&](const Tile &tile, ValueRange state) {
       auto loop = k.op<scf::ForOp>(k.c(0), countStages(tile), k.c(1), state);
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(loop.getBody());
@@ -167,7 +174,7 @@ private:
         storeZeros(tile, row);
     };
     if (pingpong)
-      forTiles({start(), k.c(0)}, [&](const Tile &tile, ValueRange state) {
+      forTiles({}, {start(), k.c(0)}, [&](const Tile &tile, ValueRange state) {
         Value cursor = state[0], number = state[1];
         Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.op<arith::AndIOp>(number, k.c(1)), warpgroup);
         auto branch = k.op<scf::IfOp>(mine, /*withElseRegion=*/false);
@@ -179,7 +186,7 @@ private:
         return SmallVector<Value>{advance(cursor, countStages(tile)), k.add(number, 1)};
       });
     else
-      forTiles(start(), [&](const Tile &tile, ValueRange state) {
+      forTiles({}, start(), [&](const Tile &tile, ValueRange state) {
         consume(tile, state[0], {});
         return SmallVector<Value>{advance(state[0], countStages(tile))};
       });
@@ -330,7 +337,7 @@ private:
   SmallVector<Sink> sinks;
   Value slots;
   SmallVector<Value> extras, extraPitches;
-  Value warp, ring, turns, rows, blocks, bounds;
+  Value warp, ring, turns, queue, counter, rows, blocks, bounds;
 };
 
 } // namespace

@@ -45,7 +45,8 @@ public:
     }
     Value rows =
         contraction ? (op.getLhs() ? k.size(op.getLhs(), 1) : k.c(1)) : k.size(op.getOuts().front(), batch ? 1 : 0);
-    auto tiles = k.op<ForTilesOp>(TypeRange(), bounds, rows, ValueRange(), op.getNumGroups(), columns, kTile, kTile,
+    auto tiles = k.op<ForTilesOp>(TypeRange(), bounds, rows, Value(), Value(), ValueRange(), op.getNumGroups(), columns,
+                                  kTile, kTile,
                                   /*raster=*/8, contraction);
     Type i32 = k.b.getI32Type();
     Block *block = k.b.createBlock(&tiles.getBody(), {}, {i32, i32, i32, i32, i32, k.b.getI1Type()},

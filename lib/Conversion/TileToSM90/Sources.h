@@ -39,7 +39,7 @@ std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bo
 std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut);
 
 /// Columns of a matrix whose rows are summed over: 64 rows of the tile's group a stage, zeros past its end. `side` says
-/// whether the tile's row or column picks the columns. At least 128 columns fall into two halves.
+/// whether the tile's row or column picks the columns. A multiple of 128 columns falls into two halves.
 enum class Side { Row, Column };
 std::unique_ptr<Source> createGroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side);
 

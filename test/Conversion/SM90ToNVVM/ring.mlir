@@ -82,4 +82,49 @@ gpu.module @kernels {
     sm90.wait_turn %turns[%number] : !llvm.ptr<3>
     sm90.pass_turn %turns[%number] : !llvm.ptr<3>
   }
+
+  // A number is stored and the stage full; a block takes the tile after those of the first round.
+  // CHECK-LABEL: llvm.func @numbers(
+  // CHECK-SAME: %[[COUNTER:[^:]*]]: !llvm.ptr<1>
+  // CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
+  // CHECK: %[[BEFORE:.*]] = llvm.atomicrmw add %[[COUNTER]], %{{.*}} syncscope("device") monotonic
+  // CHECK: %[[NUMBER:.*]] = arith.addi %[[BEFORE]], %[[BLOCKS]] : i32
+  // CHECK: nvvm.mbarrier.try_wait.parity %[[EMPTY:.*]], %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32, i32
+  // CHECK: llvm.store %[[NUMBER]], %{{.*}} : i32, !llvm.ptr<3>
+  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];"
+  // CHECK: nvvm.mbarrier.try_wait.parity
+  // CHECK: llvm.load volatile %{{.*}} : !llvm.ptr<3> -> i32
+  // By one thread: not the first lane of a warp.
+  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%[[EMPTY]] : !llvm.ptr<3>)
+  // CHECK-NOT: predicate
+  // CHECK: llvm.return
+  sm90.kernel @numbers <threads = 384, per_sm = 1> params [#sm90.counter, #sm90.pointer<0>] {
+  ^bb0(%counter: !llvm.ptr<1>, %to: !llvm.ptr<1>):
+    %queue = sm90.ring arrivals 1 releases 1 : !sm90.ring<4 x 16>
+    %start = sm90.start
+    %number = sm90.take %counter : !llvm.ptr<1>
+    sm90.send %number to %queue[%start] : !sm90.ring<4 x 16>
+    sm90.wait %queue[%start] : !sm90.ring<4 x 16>
+    %received = sm90.receive %queue[%start] : !sm90.ring<4 x 16>
+    sm90.release thread %queue[%start] : !sm90.ring<4 x 16>
+    llvm.store %received, %to : i32, !llvm.ptr<1>
+  }
+
+  // In a cluster each block expects the number, and the first one takes and sends it.
+  // CHECK-LABEL: llvm.func @cluster_numbers(
+  // CHECK: %[[NUMBER:.*]] = scf.if
+  // CHECK:   llvm.atomicrmw add
+  // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c4_i32
+  // CHECK: scf.if
+  // CHECK-COUNT-2: nvvm.inline_ptx "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];"
+  // CHECK: }
+  // CHECK-COUNT-2: nvvm.inline_ptx "mbarrier.arrive.shared::cluster.b64 _, [$0];"
+  sm90.kernel @cluster_numbers <threads = 384, cluster = 2, per_sm = 1> params [#sm90.counter] {
+  ^bb0(%counter: !llvm.ptr<1>):
+    %queue = sm90.ring arrivals 1 releases 1 : !sm90.ring<4 x 16>
+    %start = sm90.start
+    %number = sm90.take %counter : !llvm.ptr<1>
+    sm90.send %number to %queue[%start] : !sm90.ring<4 x 16>
+    sm90.release thread %queue[%start] : !sm90.ring<4 x 16>
+  }
 }

@@ -51,10 +51,10 @@ gpu.module @kernels {
   // CHECK: %[[CLUSTERS:.*]] = nvvm.read.ptx.sreg.nclusterid.x
   // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctaid.x
   // CHECK: scf.while ({{.*}} = %[[FIRST]],
+  // CHECK: arith.addi %{{.*}}, %[[CLUSTERS]]
   // CHECK: arith.divui %{{.*}}, %c24_i32
   // CHECK: arith.addi %{{.*}}, %[[RANK]]
   // CHECK: arith.addi %{{.*}}, %[[RANK]]
-  // CHECK: arith.addi %{{.*}}, %[[CLUSTERS]]
   sm90.kernel @pairs <threads = 128, cluster = 2, per_sm = 1> params [#sm90.pointer<0>, #sm90.size<arg = 1, dim = 0>] {
   ^bb0(%bounds: !llvm.ptr<1>, %rows: i32):
     sm90.for_tiles bounds(%bounds : !llvm.ptr<1>) rows(%rows)
@@ -62,6 +62,41 @@ gpu.module @kernels {
     ^bb0(%m: i32, %n: i32, %g: i32, %b: i32, %e: i32, %live: i1, %pair: i1):
       llvm.store %m, %bounds : i32, !llvm.ptr<1>
       llvm.store %n, %bounds : i32, !llvm.ptr<1>
+    }
+  }
+
+  // With a queue: the role that takes tiles sends the number that it took a tile ago, then all receive it. The next one is taken before the
+  // tile is worked on.
+  // CHECK-LABEL: llvm.func @queue(
+  // CHECK: %[[FIRST:.*]] = nvvm.read.ptx.sreg.ctaid.x
+  // CHECK: scf.while (%[[TILE:.*]] = %[[FIRST]],
+  // CHECK:   llvm.store %[[TILE]], %{{.*}} : i32, !llvm.ptr<3>
+  // CHECK:   %[[NUMBER:.*]] = llvm.load volatile
+  // CHECK:   arith.cmpi ult, %[[NUMBER]]
+  // CHECK: } do {
+  // CHECK:   %[[TAKEN:.*]] = llvm.atomicrmw add
+  // CHECK:   %[[NEXT:.*]] = arith.addi %[[TAKEN]]
+  // CHECK:   llvm.store {{.*}} : i32, !llvm.ptr<1>
+  // CHECK:   scf.yield %[[NEXT]],
+  // CHECK: scf.while
+  // CHECK:   llvm.load volatile
+  // CHECK-NOT: llvm.atomicrmw
+  // CHECK: llvm.return
+  sm90.kernel @queue <threads = 384, per_sm = 1> params [#sm90.pointer<0>, #sm90.size<arg = 1, dim = 0>, #sm90.counter] {
+  ^bb0(%bounds: !llvm.ptr<1>, %rows: i32, %counter: !llvm.ptr<1>):
+    %warp = sm90.warp
+    %queue = sm90.ring arrivals 1 releases 9 : !sm90.ring<4 x 16>
+    sm90.elect %warp {
+      sm90.for_tiles bounds(%bounds : !llvm.ptr<1>) rows(%rows) queue(%queue : !sm90.ring<4 x 16>) takes(%counter : !llvm.ptr<1>)
+          attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 256 : i64, raster = 16 : i64} {
+      ^bb0(%m: i32, %n: i32, %g: i32, %b: i32, %e: i32, %live: i1):
+        llvm.store %m, %bounds : i32, !llvm.ptr<1>
+      }
+    }
+    sm90.for_tiles bounds(%bounds : !llvm.ptr<1>) rows(%rows) queue(%queue : !sm90.ring<4 x 16>)
+        attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 256 : i64, raster = 16 : i64} {
+    ^bb0(%m: i32, %n: i32, %g: i32, %b: i32, %e: i32, %live: i1):
+      llvm.store %m, %bounds : i32, !llvm.ptr<1>
     }
   }
 }

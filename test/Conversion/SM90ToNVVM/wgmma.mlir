@@ -32,6 +32,8 @@ gpu.module @kernels {
   // CHECK-LABEL: llvm.func @boxes
   // CHECK-DAG: %[[STEP:.*]] = arith.constant 128 : i32
   // CHECK-DAG: %[[LEADING:.*]] = arith.constant 33554432 : i32
+  // CHECK-DAG: %[[MASK:.*]] = arith.constant 262143 : i32
+  // CHECK: arith.andi %{{.*}}, %[[MASK]] : i32
   // CHECK: arith.ori %{{.*}}, %[[LEADING]] : i32
   // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 128, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <col>], B[<f16>, <one>, <row>]
   // CHECK: arith.addi %{{.*}}, %[[STEP]] : i32

@@ -29,23 +29,6 @@ module {
 
 module {
   module @kernels {
-    func.func @k(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
-      // expected-error @+1 {{expected order = static}}
-      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
-          outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5, order = dynamic>} {
-      ^bb0(%acc: f32):
-        %0 = arith.truncf %acc : f32 to bf16
-        tile.yield %0 : bf16
-      }
-      return
-    }
-  }
-}
-
-// -----
-
-module {
-  module @kernels {
     func.func @k(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
       // expected-error @+1 {{has a schedule of wgmma, but operands are not bf16 or f16}}
       tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>)

@@ -228,6 +228,23 @@ module {
       return
     }
 
+    // Dynamic: the producer's thread takes tiles from the counter and tells itself and the eight consumer warps, in both blocks of a cluster.
+    // CHECK-LABEL: sm90.kernel @dynamic <threads = 384, cluster = 2, per_sm = 1>
+    // CHECK-SAME: #sm90.counter
+    // CHECK: %[[QUEUE:.*]] = sm90.ring arrivals 1 releases 18 : <4 x 16>
+    // CHECK: sm90.for_tiles {{.*}} queue(%[[QUEUE]] : !sm90.ring<4 x 16>) takes(%{{.*}} : !llvm.ptr<1>) init
+    // CHECK: consumers
+    // CHECK: sm90.for_tiles {{.*}} queue(%[[QUEUE]] : !sm90.ring<4 x 16>) init
+    func.func @dynamic(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2, order = dynamic>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
     // Without a schedule: ordinary loads, exact in f32.
     // CHECK-LABEL: sm90.kernel @exact <threads = 256, per_sm = 2>
     // CHECK-NOT: sm90.wgmma

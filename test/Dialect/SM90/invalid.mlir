@@ -50,7 +50,7 @@ func.func private @f(!sm90.ring<1 x 1024>)
 
 // -----
 
-// expected-error @+1 {{stage has 1000 bytes, expected a positive multiple of 1024}}
+// expected-error @+1 {{stage has 1000 bytes, expected a positive multiple of 16}}
 func.func private @f(!sm90.ring<2 x 1000>)
 
 // -----
@@ -257,6 +257,32 @@ gpu.module @kernels {
     sm90.elect %warp {
       // expected-error @+1 {{'sm90.turns' op stands in a nested region, expected the block of a sm90.kernel}}
       %turns = sm90.turns : !llvm.ptr<3>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size>], strides = [<of = stride>], box = [64, 4]>] {
+  ^bb0(%a: !sm90.tensor_map):
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 512>
+    %cursor = sm90.start
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sm90.tma_load' op loads into stages of 512 bytes, expected a multiple of 1024}}
+    sm90.tma_load %a[%zero, %zero] to %ring[%cursor] + %zero bytes 512 : !sm90.ring<4 x 512>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 128, per_sm = 1> params [#sm90.counter, #sm90.size<arg = 0, dim = 0>] {
+  ^bb0(%counter: !llvm.ptr<1>, %rows: i32):
+    // expected-error @+1 {{'sm90.for_tiles' op takes tiles without a queue, expected one to hand them on}}
+    sm90.for_tiles rows(%rows) takes(%counter : !llvm.ptr<1>)
+        attributes {groups = 1 : i64, columns = 64 : i64, tile_m = 128 : i64, tile_n = 64 : i64, raster = 16 : i64} {
+    ^bb0(%m: i32, %c: i32, %g: i32, %b: i32, %e: i32, %live: i1):
     }
   }
 }

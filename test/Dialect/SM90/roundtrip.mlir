@@ -32,10 +32,16 @@ gpu.module @kernels {
     // CHECK:   sm90.advance %[[RING]][%{{.*}}] by %{{.*}} : <4 x 16384>
     // CHECK:   sm90.epilogue
     // CHECK:   sm90.store_zeros
+    // CHECK:   %[[NUMBER:.*]] = sm90.take %{{.*}} : !llvm.ptr<1>
+    // CHECK:   sm90.send %[[NUMBER]] to %[[QUEUE:.*]][%{{.*}}] : <4 x 16>
+    // CHECK:   sm90.receive %[[QUEUE]][%{{.*}}] : <4 x 16>
+    // CHECK:   sm90.release thread %[[QUEUE]][%{{.*}}] : <4 x 16>
+    // CHECK:   sm90.for_tiles rows(%{{.*}}) queue(%[[QUEUE]] : !sm90.ring<4 x 16>) takes(%{{.*}} : !llvm.ptr<1>) attributes
     %warp = sm90.warp
     %staging = sm90.alloc 32768 : !llvm.ptr<3>
     %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 16384>
     %turns = sm90.turns : !llvm.ptr<3>
+    %queue = sm90.ring arrivals 1 releases 1 : !sm90.ring<4 x 16>
     %zero = arith.constant 0 : i32
     sm90.specialize %warp producer 40 {
       sm90.elect %warp {
@@ -68,6 +74,14 @@ gpu.module @kernels {
         sm90.yield %t : bf16
       } : !llvm.ptr<3>, !sm90.acc<64> outs !llvm.ptr<1>
       sm90.store_zeros %bounds pitch %pitch at (%zero, %zero) end %rows {element = bf16, columns = 768 : i64, height = 64 : i64, width = 64 : i64} : !llvm.ptr<1>
+      %number = sm90.take %n : !llvm.ptr<1>
+      sm90.send %number to %queue[%cursor] : !sm90.ring<4 x 16>
+      %received = sm90.receive %queue[%cursor] : !sm90.ring<4 x 16>
+      sm90.release thread %queue[%cursor] : !sm90.ring<4 x 16>
+      sm90.for_tiles rows(%rows) queue(%queue : !sm90.ring<4 x 16>) takes(%n : !llvm.ptr<1>)
+          attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 64 : i64, raster = 16 : i64} {
+      ^bb0(%m: i32, %c: i32, %g: i32, %b: i32, %e: i32, %live: i1):
+      }
     }
   }
 

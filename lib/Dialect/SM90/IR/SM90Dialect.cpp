@@ -94,7 +94,7 @@ LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t c
 }
 
 LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, int64_t n, int64_t stages,
-                                   int64_t cluster, int64_t raster, Order, int64_t buffers, int64_t, int64_t) {
+                                   int64_t cluster, int64_t raster, Order order, int64_t buffers, int64_t, int64_t) {
   bool pingpong = roles == Roles::Pingpong;
   if (m != 128 && !(pingpong && m == 64)) // (C1)
     return emitError() << "m is " << m << ", expected " << (pingpong ? "64 or 128" : "128") << " for roles "
@@ -110,7 +110,13 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
     return emitError() << "cluster is 2 and n is " << n << ", expected n to be at least 128";
   if (raster < 1 || buffers < 1)
     return emitError() << "raster is " << raster << " and buffers is " << buffers << ", expected at least 1";
-  int64_t bytes = 8 * 2048 * buffers + stages * ((m + n) * 128 + 16); // (C2)
+  int64_t bytes = 8 * 2048 * buffers; // (C2)
+  auto add = [&](int64_t size) { bytes = llvm::alignTo(bytes, kChip.sharedAlignment) + size; };
+  add(stages * ((m + n) * 128 + 16));
+  if (pingpong)
+    add(kTurnsBytes);
+  if (order == Order::Dynamic)
+    add(kQueueStages * (kQueueBytes + 16));
   if (stages < 2 || bytes > kChip.sharedBytes)
     return emitError() << stages << " stages and " << buffers << " buffers take " << bytes
                        << " bytes of shared memory, expected at least 2 stages and at most " << kChip.sharedBytes;
@@ -120,8 +126,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, Roles roles, int64_t m, 
 LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t bytes) {
   if (stages < 2)
     return emitError() << "ring has " << stages << " stages, expected at least 2";
-  if (bytes <= 0 || bytes % kChip.sharedAlignment != 0)
-    return emitError() << "stage has " << bytes << " bytes, expected a positive multiple of " << kChip.sharedAlignment;
+  if (bytes <= 0 || bytes % 16 != 0)
+    return emitError() << "stage has " << bytes << " bytes, expected a positive multiple of 16";
   return success();
 }
 

@@ -112,8 +112,8 @@ LogicalResult RingOp::verify() {
 
 LogicalResult TurnsOp::verify() { return verifyInKernelBlock(*this); }
 
-/// Bytes that the TMA loads of a block bring to a stage on `cursor`; nullopt if the arms of an scf.if bring different
-/// numbers, which is then reported. A multicast box arrives once from each block of the cluster.
+/// Bytes that the TMA loads of a block bring to a stage on `cursor`; nullopt if the arms of an scf.if bring
+/// different numbers, which is then reported. A multicast box arrives once from each block of the cluster.
 static std::optional<int64_t> countBytes(Block &block, Value cursor, Operation *acquire) {
   int64_t bytes = 0;
   for (Operation &op : block) {
@@ -152,6 +152,9 @@ LogicalResult TmaLoadOp::verify() {
   int64_t bytes = getBytes(), stage = getRing().getType().getBytes();
   if (bytes <= 0 || bytes > stage)
     return emitOpError() << "loads " << bytes << " bytes into a stage of " << stage << ", expected 1 to " << stage;
+  if (stage % kChip.sharedAlignment != 0) // (C3)
+    return emitOpError() << "loads into stages of " << stage << " bytes, expected a multiple of "
+                         << kChip.sharedAlignment;
   if (getMulticast()) // (C2)
     if (auto kernel = (*this)->getParentOfType<KernelOp>(); kernel && kernel.getLaunch().getCluster() != 2)
       return emitOpError() << "is multicast in a cluster of " << kernel.getLaunch().getCluster() << ", expected 2";
@@ -195,6 +198,8 @@ LogicalResult ForTilesOp::verify() {
                              {"raster", getRaster()}})
     if (value < 1) // (C1)
       return emitOpError() << name << " is " << value << ", expected at least 1";
+  if (getCounter() && !getQueue()) // (C3)
+    return emitOpError("takes tiles without a queue, expected one to hand them on");
   if (TypeRange(getInits().getTypes()) != TypeRange(getResultTypes()))
     return emitOpError() << "has " << getInits().size() << " values in init and " << getNumResults()
                          << " results, expected the same types";

@@ -49,8 +49,6 @@ bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::str
     why = text.str();
     return false;
   };
-  if (schedule.getOrder() != Order::Static)
-    return refuse("expected order = static");
   // The epilogue takes strips of 64 result columns.
   if (schedule.getN() / problem.parts % 64 != 0)
     return refuse("expected n to be a multiple of " + llvm::Twine(64 * problem.parts) + " for " +

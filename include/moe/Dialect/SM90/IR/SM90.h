@@ -20,6 +20,9 @@ namespace mlir::sm90 {
 /// Bytes of shared memory that sm90.turns takes: a barrier for each of two warpgroups.
 constexpr int64_t kTurnsBytes = 16;
 
+/// A queue of tiles is a ring of so many numbers, each in a stage of so many bytes.
+constexpr int64_t kQueueStages = 4, kQueueBytes = 16;
+
 /// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
 constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
 
@@ -40,7 +43,7 @@ constexpr llvm::StringLiteral kParamsName = "sm90.params", kLaunchName = "sm90.l
 
 namespace mlir::sm90 {
 
-/// Bytes of shared memory that the op takes for itself, from a multiple of kSharedAlignment on; 0 for most.
+/// Bytes of shared memory that the op takes for itself, from a multiple of kChip.sharedAlignment on; 0 for most.
 int64_t getSharedBytes(Operation *op);
 
 } // namespace mlir::sm90

@@ -161,7 +161,7 @@ def SM90_RingType : SM90_Type<"Ring", "ring"> {
     `stages` pieces of `bytes` bytes, filled by the producer and read by the consumers in order.
     Example: `!sm90.ring<4 x 49152>`
     Constraints:
-    - (C1) at least 2 stages; bytes is a positive multiple of 1024, which is what the 128-byte swizzle needs.
+    - (C1) at least 2 stages; bytes is a positive multiple of 16.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$bytes);
   let assemblyFormat = "`<` $stages `x` $bytes `>`";

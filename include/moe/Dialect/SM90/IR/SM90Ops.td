@@ -154,8 +154,10 @@ def SM90_AcquireOp : SM90_Op<"acquire"> {
 def SM90_WaitOp : SM90_RingAccess<"wait"> {
   let summary = "consumer: waits until the stage is full";
 }
-def SM90_ReleaseOp : SM90_RingAccess<"release"> {
-  let summary = "consumer warp: is done with the stage, in all blocks of the cluster";
+def SM90_ReleaseOp : SM90_Op<"release"> {
+  let summary = "consumer warp, or one `thread`: is done with the stage, in all blocks of the cluster";
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor, UnitAttr:$thread);
+  let assemblyFormat = "(`thread` $thread^)? $ring `[` $cursor `]` attr-dict `:` type($ring)";
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,6 +209,7 @@ def SM90_TmaLoadOp : SM90_Op<"tma_load"> {
     Constraints:
     - (C1) 1 to 5 coordinates; bytes is positive and within the stage.
     - (C2) multicast only in a kernel with a cluster of 2.
+    - (C3) stages are a multiple of 1024 bytes, which is what the 128-byte swizzle needs.
   }];
   let arguments = (ins SM90_TensorMapType:$map, Variadic<I32>:$coordinates, SM90_RingType:$ring, SM90_CursorType:$cursor, I32:$offset,
                    I64Attr:$bytes, UnitAttr:$multicast);
@@ -258,13 +261,45 @@ def SM90_WgmmaWaitOp : SM90_Op<"wgmma_wait"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Numbers of tiles, handed on through a ring
+//===----------------------------------------------------------------------===//
+
+def SM90_TakeOp : SM90_Op<"take"> {
+  let summary = "the number of a tile that no other block (cluster) has taken";
+  let description = [{
+    One thread, in the first block of a cluster; in the other the result is 0. The counter, a u32, begins with 0; the first tiles, as many as there are
+    blocks (clusters), are not counted: each has one of them to begin with.
+  }];
+  let arguments = (ins SM90_Global:$counter);
+  let results = (outs I32:$number);
+  let assemblyFormat = "$counter attr-dict `:` type($counter)";
+}
+
+def SM90_SendOp : SM90_Op<"send"> {
+  let summary = "a number from the first block of the cluster to a stage in every block of it";
+  let description = [{
+    One thread of every block: waits until the stage is empty and has it filled. It is full when it holds the first block's number.
+  }];
+  let arguments = (ins I32:$number, SM90_RingType:$ring, SM90_CursorType:$cursor);
+  let assemblyFormat = "$number `to` $ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+def SM90_ReceiveOp : SM90_Op<"receive"> {
+  let summary = "the number in a stage that was waited for";
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor);
+  let results = (outs I32:$number);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+//===----------------------------------------------------------------------===//
 // Tiles
 //===----------------------------------------------------------------------===//
 
 def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "visits this block's tiles of a ragged product";
   let description = [{
-    Every block, and every role in it, walks the same list of tiles and visits every n-th, n being the number of blocks (clusters).
+    Every block, and every role in it, walks the same list of tiles and visits every n-th, n being the number of blocks (clusters). With a `queue` it visits those whose
+    numbers arrive there, in ascending order; one role `takes` them from a counter, by one thread, and sends them to all.
 
     With `ragged` `rows` the rows of the result fall into sections: rows between groups and rows of a group, in turn; `bounds` has the ends of all but the last section, as i64, the
     last ends at `rows`. Tiles of rows between groups come with `live` false: they are to be written as zero. Without bounds there is one
@@ -280,13 +315,15 @@ def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBloc
     Constraints:
     - (C1) tile_m, tile_n, columns, groups and raster are positive.
     - (C2) the region's arguments and the values yielded are as above.
+    - (C3) a role takes tiles only for a queue.
   }];
-  let arguments = (ins Optional<SM90_Global>:$bounds, I32:$rows, Variadic<AnyType>:$inits, I64Attr:$groups, I64Attr:$columns, I64Attr:$tile_m, I64Attr:$tile_n,
+  let arguments = (ins Optional<SM90_Global>:$bounds, I32:$rows, Optional<SM90_RingType>:$queue, Optional<SM90_Global>:$counter, Variadic<AnyType>:$inits, I64Attr:$groups, I64Attr:$columns, I64Attr:$tile_m, I64Attr:$tile_n,
                    I64Attr:$raster, UnitAttr:$contraction);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    (`contraction` $contraction^)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)? `rows` `(` $rows `)` (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword $body
+    (`contraction` $contraction^)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)? `rows` `(` $rows `)` (`queue` `(` $queue^ `:` type($queue) `)`)?
+    (`takes` `(` $counter^ `:` type($counter) `)`)? (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword $body
     (`->` type($results)^)?
   }];
   let hasRegionVerifier = 1;
