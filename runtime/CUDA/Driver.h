@@ -30,13 +30,14 @@ struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
 
-/// CUlaunchAttribute with the size of a cluster.
+/// CUlaunchAttribute: the size of a cluster, or whether a kernel may start before the one ahead of it in the stream
+/// ends.
 struct LaunchAttribute {
   int id;
   int padding;
   uint32_t value[16];
 };
-constexpr int kClusterDimension = 4;
+constexpr int kClusterDimension = 4, kProgrammaticStreamSerialization = 6;
 
 /// CUlaunchConfig.
 struct LaunchConfig {

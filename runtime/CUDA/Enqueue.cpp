@@ -111,8 +111,10 @@ moe_status *Run::launch(const Step &step) {
       return named(("kernel '" + std::string(kernel.name) + "', parameter " + std::to_string(i)).c_str(), status);
   }
   uint32_t blocks = cuda.perSM ? cuda.perSM * executor.multiprocessors / cuda.cluster * cuda.cluster : cuda.blocks;
-  LaunchAttribute cluster = {kClusterDimension, 0, {cuda.cluster, 1, 1}};
-  LaunchConfig config = {blocks, 1, 1, cuda.threads, 1, 1, cuda.shared, stream, &cluster, cuda.cluster > 1 ? 1u : 0u};
+  // Kernels begin with griddepcontrol.wait, so a launch overlaps the end of the kernel before it.
+  LaunchAttribute attributes[] = {{kProgrammaticStreamSerialization, 0, {1}},
+                                  {kClusterDimension, 0, {cuda.cluster, 1, 1}}};
+  LaunchConfig config = {blocks, 1, 1, cuda.threads, 1, 1, cuda.shared, stream, attributes, cuda.cluster > 1 ? 2u : 1u};
   if (Result result = driver.LaunchKernelEx(&config, executor.functions[number], pointers, nullptr))
     return named(("kernel '" + std::string(kernel.name) + "'").c_str(),
                  driver.error(result, "cuLaunchKernelEx", __FILE__, __LINE__));

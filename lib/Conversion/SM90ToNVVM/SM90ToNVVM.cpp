@@ -77,6 +77,10 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.getBody().end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter())))
       return failure();
+    // The next kernel may take its place on the chip now, and this one touches no memory before the last one has ended.
+    rewriter.setInsertionPointToStart(&function.getBody().front());
+    emit.op<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
+    emit.op<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::wait);
     Operation *terminator = function.getBody().front().getTerminator();
     rewriter.setInsertionPoint(terminator);
     if (launch.getCluster() == 2) { // a release must not reach a block that has ended

@@ -126,9 +126,7 @@ private:
 
   Value loadBound(Value index) {
     Value address = emit.gep(op.getBounds(), emit.shl(index, 3));
-    auto load = emit.op<LLVM::LoadOp>(emit.i64(), address, 8);
-    load.setInvariant(true);
-    return emit.trunc32(load);
+    return emit.trunc32(emit.op<LLVM::LoadOp>(emit.i64(), address, 8));
   }
 
   /// First row and end of a section; `previous` is the end of the one before.

@@ -9,6 +9,9 @@ gpu.module @kernels {
   sm90.kernel @ring <threads = 384, per_sm = 1>
       params [#sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [64, 32]>] {
   ^bb0(%map: !sm90.tensor_map):
+    // The next kernel may come; the last one must have ended.
+    // CHECK: nvvm.griddepcontrol launch_dependents
+    // CHECK-NEXT: nvvm.griddepcontrol wait
     // The full barrier of a stage, then its empty one, behind the stages.
     // CHECK-COUNT-4: nvvm.mbarrier.init
     // CHECK: nvvm.fence.mbarrier.init

@@ -29,7 +29,7 @@ gpu.module @kernels {
   // CHECK:   scf.while
   // CHECK:     %[[MORE:.*]] = arith.cmpi slt, %{{.*}}, %[[LAST]]
   // CHECK:   } do {
-  // CHECK:     %[[END:.*]] = llvm.load %{{.*}} invariant {{.*}}: !llvm.ptr<1> -> i64
+  // CHECK:     %[[END:.*]] = llvm.load %{{.*}} {{.*}}: !llvm.ptr<1> -> i64
   // CHECK:     %[[END32:.*]] = arith.trunci %[[END]] : i64 to i32
   // CHECK:     arith.select %{{.*}}, %[[ROWS]], %[[END32]]
   // CHECK: } do {

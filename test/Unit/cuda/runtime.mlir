@@ -18,6 +18,7 @@ module @kernels {
           sm90.params = [#sm90.pointer<0>, #sm90.pointer<1>, #sm90.pointer<2>, #sm90.size<arg = 0, dim = 0, width = 64>,
             #sm90.size<arg = 0, dim = 1, width = 32>, #sm90.stride<arg = 0, dim = 0, width = 64>, #sm90.stride<arg = 1, dim = 0, width = 64>,
             #sm90.stride<arg = 2, dim = 0, width = 32>, #sm90.scalar<index = 0, width = 64>, #sm90.faults, #sm90.counter]} {
+      nvvm.griddepcontrol wait
       %one = llvm.mlir.constant(1 : i32) : i32
       %zero = llvm.mlir.constant(0.0 : f32) : f32
       %one64 = llvm.mlir.constant(1 : i64) : i64
@@ -67,6 +68,7 @@ module @kernels {
             #sm90.size<arg = 0, dim = 0, width = 32>,
             #sm90.tensor_map<1, bf16, dims = [<constant = 64>, <of = size, dim = 0>], strides = [<of = stride, dim = 0>], box = [64, 16]>,
             #sm90.pointer<2>]} {
+      nvvm.griddepcontrol wait
       %c0 = llvm.mlir.constant(0 : i32) : i32
       %c1 = llvm.mlir.constant(1 : i32) : i32
       %c16 = llvm.mlir.constant(16 : i32) : i32
@@ -103,6 +105,7 @@ module @kernels {
         attributes {nvvm.kernel, nvvm.maxntid = array<i32: 64>, sm90.launch = #sm90.launch<threads = 64, blocks = 1>,
           sm90.params = [#sm90.pointer<0>, #sm90.pointer<1>, #sm90.size<arg = 0, dim = 0, width = 64>, #sm90.stride<arg = 0, dim = 0, width = 64>,
             #sm90.stride<arg = 1, dim = 0, width = 64>, #sm90.pointer<2>]} {
+      nvvm.griddepcontrol wait
       %c0 = llvm.mlir.constant(0 : i64) : i64
       %c1 = llvm.mlir.constant(1 : i64) : i64
       %two = llvm.mlir.constant(2 : i32) : i32
