@@ -20,12 +20,18 @@ def tool(name: str) -> Path:
     return Path(chosen) if chosen else home() / "bin" / name
 
 
+def _environment() -> dict[str, str]:
+    """This process's, with the ptxas that comes with wheels of CUDA after all others in PATH."""
+    folders = [str(f) for p in sys.path for f in Path(p).glob("nvidia/cu*/bin")]
+    return {**os.environ, "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])}
+
+
 def compile(text: str, target: str = "cpu") -> Program:
     """Compiles a module in the moe dialect, or generic StableHLO, for "cpu" (this machine's) or "cuda". Takes it from the
     cache on disk if it is there (MOE_CACHE_DIR, MOE_CACHE_SIZE)."""
     command = [str(tool("moe-compile")), "-", "--cache", "-o", "-", f"--target={target}"]
     try:
-        done = subprocess.run(command, input=text.encode(), capture_output=True)
+        done = subprocess.run(command, input=text.encode(), capture_output=True, env=_environment())
     except OSError as error:
         raise CompileError(
             f"cannot run {command[0]}: {error.strerror}; MOE_COMPILER or MOE_HOME name another"

@@ -1,4 +1,5 @@
-"""A lit format: each function of a .py file that is named case_... or property_... is one test."""
+"""A lit format: each function of a .py file that is named case_... or property_... is one test. A line `# REQUIRES: a, b` names
+features that the file needs."""
 
 import os
 import re
@@ -7,6 +8,7 @@ import lit.formats
 import lit.Test
 import lit.util
 
+REQUIRES = re.compile(r"^# REQUIRES: (.*)$", re.MULTILINE)
 FUNCTION = re.compile(r"^def ((?:case|property)_\w+)\(\)", re.MULTILINE)
 
 
@@ -24,10 +26,12 @@ class FunctionTests(lit.formats.FileBasedTest):
 
     def execute(self, test, litConfig):
         config = test.config
-        missing = self.features - config.available_features
+        *path, name = test.path_in_suite
+        with open(test.suite.getSourcePath(path)) as source:
+            needed = {f.strip() for line in REQUIRES.findall(source.read()) for f in line.split(",")}
+        missing = (self.features | needed) - config.available_features
         if missing:
             return lit.Test.UNSUPPORTED, "Test requires: " + ", ".join(sorted(missing))
-        *path, name = test.path_in_suite
         harness = os.path.join(config.moe_source_dir, "test", "Execution", "harness.py")
         command = [config.moe_python, harness, test.suite.getSourcePath(path), name]
         environment = {**config.environment, "MOE_BUILD_DIR": config.moe_build_dir}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -186,13 +186,13 @@ def _activate(h: jax.Array, o: Gate) -> jax.Array:
     gate, up = jnp.split(wide, 2, axis=1) if o.layout == "concatenated" else (wide[:, ::2], wide[:, 1::2])
     if o.limit is not None:
         gate, up = jnp.minimum(gate, o.limit), jnp.clip(up, -o.limit, o.limit)
-    act = {
+    act: dict[str, Callable[[jax.Array], jax.Array]] = {
         "silu": lambda g: g * jax.nn.sigmoid(o.alpha * g),
         "gelu_tanh": functools.partial(jax.nn.gelu, approximate=True),
         "relu": jax.nn.relu,
         "sigmoid": jax.nn.sigmoid,
-    }[o.activation]
-    return (act(gate) * (up + o.up_offset)).astype(h.dtype)
+    }
+    return (act[o.activation](gate) * (up + o.up_offset)).astype(h.dtype)
 
 
 def _apart(

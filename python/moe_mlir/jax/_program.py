@@ -34,7 +34,10 @@ class Result:
 class _Handler(ctypes.Structure):
     _fields_ = [
         ("platform", ctypes.c_char_p),
-        *((stage, ctypes.c_void_p) for stage in ("instantiate", "prepare", "initialize", "execute")),
+        ("instantiate", ctypes.c_void_p),
+        ("prepare", ctypes.c_void_p),
+        ("initialize", ctypes.c_void_p),
+        ("execute", ctypes.c_void_p),
     ]
 
 
@@ -55,7 +58,7 @@ def register() -> ctypes.CDLL:
     count = ctypes.c_size_t()
     table = library.moe_xla_handlers(ctypes.byref(count))
     for handler in table[: count.value]:
-        stages = {name: getattr(handler, name) for name, _ in _Handler._fields_[1:]}
+        stages = {name: getattr(handler, name) for name in ("instantiate", "prepare", "initialize", "execute")}
         capsules = {name: jax.ffi.pycapsule(pointer) for name, pointer in stages.items() if pointer}
         jax.ffi.register_ffi_target(TARGET, capsules, platform=handler.platform.decode())
     return library

@@ -16,7 +16,7 @@ from ._program import Result, define, dtype_name, vary_alike
 FLOATS = ("float32", "bfloat16", "float16")
 
 # (contracting, ragged, group) dimensions of the products that there are: mode and layout.
-_FORMS = {
+_FORMS: dict[tuple[Any, ...], tuple[str, str]] = {
     (((1,), (1,)), (0,), (0,)): ("rows", "kn"),
     (((1,), (2,)), (0,), (0,)): ("rows", "nk"),
     (((0,), (0,)), (0,), ()): ("contraction", "kn"),
@@ -50,8 +50,7 @@ def _differentiate(primals: Sequence[Any], tangents: Sequence[Any], *, product: 
         if not isinstance(tangent, ad.Zero):
             changes.append(product_p.bind(*((tangent, rhs) if i == 0 else (lhs, tangent)), sizes, product=product)[0])
     out = product_p.bind(lhs, rhs, sizes, product=product)
-    change = sum(changes[1:], changes[0]) if changes else ad.Zero.from_primal_value(out[0])
-    return out, [change]
+    return out, [sum(changes[1:], changes[0])]
 
 
 def _transpose(cotangents: Sequence[Any], lhs: Any, rhs: Any, sizes: Any, *, product: Product) -> Sequence[Any]:
@@ -122,7 +121,7 @@ def precision_name(precision: Any) -> str:
     """ "tf32" where JAX lets f32 operands be rounded to it, else "exact"."""
     names = {str(getattr(p, "name", p)).lower() for p in (precision if isinstance(precision, tuple) else (precision,))}
     if names == {"none"}:
-        names = {str(jax.config.jax_default_matmul_precision).lower()}
+        names = {str(jax.config.values["jax_default_matmul_precision"]).lower()}
     if names <= {"none", "default", "fastest", "tensorfloat32", "tf32_tf32_f32"}:
         return "tf32"
     if names <= {"none", "default", "high", "highest", "float32", "f32_f32_f32", "tensorfloat32", "bfloat16_3x"}:
@@ -130,10 +129,10 @@ def precision_name(precision: Any) -> str:
     raise NotImplementedError(f"precision {precision}, expected DEFAULT, HIGH or HIGHEST")
 
 
-def _offset(sizes: jax.Array, offset: Any, count: int) -> tuple[jax.Array, dict[str, int]]:
+def _offset(sizes: jax.Array, offset: Any, count: int) -> tuple[jax.Array, dict[str, Any]]:
     """Sizes and attributes of a product of `count` groups from `offset` on. An offset of the device's becomes a group of
     all the rows before."""
-    groups = sizes.shape[0]
+    groups: int = sizes.shape[0]
     if count > groups:
         raise TypeError(f"{count} groups, but group_sizes has {groups}")
     if isinstance(offset, int):
@@ -211,7 +210,7 @@ def ragged_dot_general(
     if group_offset is None:
         if count != sizes.shape[0]:
             raise TypeError(f"rhs has {count} groups and group_sizes {sizes.shape[0]}, expected as many")
-        where: dict[str, int] = {"groups": count}
+        where: dict[str, Any] = {"groups": count}
     else:
         sizes, where = _offset(sizes, group_offset, count)
     exact = lhs.dtype != jnp.float32 or precision_name(precision) == "exact"
@@ -219,4 +218,5 @@ def ragged_dot_general(
         k, n, mode=mode, layout=layout, out=dtype_name(out), sizes=dtype_name(sizes.dtype),
         precision="exact" if exact else "tf32", **where,
     )  # fmt: skip
-    return _bind(*vary_alike(lhs, rhs, sizes), product)
+    lhs, rhs, sizes = vary_alike(lhs, rhs, sizes)
+    return _bind(lhs, rhs, sizes, product)
