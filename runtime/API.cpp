@@ -181,7 +181,7 @@ moe_status *moe_session_create(moe_program *program, int32_t device, const moe_o
   return guarded("moe_session_create", [&]() -> moe_status * {
     REQUIRE_ARGUMENT(program);
     REQUIRE_ARGUMENT(session);
-    moe_options chosen = {sizeof(moe_options), 0};
+    moe_options chosen = {sizeof(moe_options), 0, nullptr};
     if (options && options->struct_size < sizeof(*options))
       return MOERT_ERROR(MOE_INVALID_ARGUMENT, "options->struct_size is %zu, but must be at least %zu",
                          options->struct_size, sizeof(*options));

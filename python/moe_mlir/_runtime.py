@@ -96,7 +96,7 @@ class _Entry(ctypes.Structure):
 
 
 class _Options(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("num_threads", ctypes.c_uint32)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("num_threads", ctypes.c_uint32), ("threads_of", ctypes.c_void_p)]
 
 
 class _Fault(ctypes.Structure):
@@ -345,12 +345,13 @@ class Program:
 
 
 class Session:
-    """A program whose kernels are loaded onto a device. Enqueues may run concurrently, each with its own workspace."""
+    """A program whose kernels are loaded onto a device. Enqueues may run concurrently, each with its own workspace. On a CPU
+    it has threads of its own (0: one for each core), or uses those of another session."""
 
-    def __init__(self, program: Program, device: int = 0, threads: int = 0):
+    def __init__(self, program: Program, device: int = 0, threads: int = 0, threads_of: Session | None = None):
         self.program, self.runtime = program, program.runtime
         self._handle = _pointer()
-        options = _Options(ctypes.sizeof(_Options), threads)
+        options = _Options(ctypes.sizeof(_Options), threads, threads_of._handle if threads_of else None)
         self.runtime.check(
             self.runtime.moe_session_create(program._handle, device, ctypes.byref(options), ctypes.byref(self._handle))
         )

@@ -8,7 +8,24 @@
 
 using namespace moert;
 
-moe_status *CPUExecutor::create(const moe_program &from, uint32_t numThreads) {
+/// The threads of another session, or new ones.
+static moe_status *findThreads(const moe_options &options, std::shared_ptr<ThreadPool> &pool) {
+  if (!options.threads_of) {
+    pool = std::make_shared<ThreadPool>();
+    return pool->start(options.num_threads);
+  }
+  if (options.num_threads)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "options->num_threads is %u, but must be 0 with threads_of",
+                       options.num_threads);
+  const auto *other = dynamic_cast<const CPUExecutor *>(options.threads_of->executor.get());
+  if (!other)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT,
+                       "options->threads_of is a session of another target, which has no threads");
+  pool = other->pool;
+  return nullptr;
+}
+
+moe_status *CPUExecutor::create(const moe_program &from, const moe_options &options) {
   MOERT_TRY(checkArch(from.arch));
   if (!from.kernels.empty())
     MOERT_TRY(object.load(from.object, from.objectBytes));
@@ -22,7 +39,7 @@ moe_status *CPUExecutor::create(const moe_program &from, uint32_t numThreads) {
                          code.run ? tasks.c_str() : kernel.name);
     kernels.push_back(code);
   }
-  return pool.start(numThreads);
+  return findThreads(options, pool);
 }
 
 namespace {
@@ -66,7 +83,7 @@ void Run::launch(const Step &step) {
     state.args[n++] = frame.descriptor(buffer);
   for (uint32_t expr : step.scalars)
     state.args[n++] = frame.words + expr;
-  executor.pool.parallelFor(
+  executor.pool->parallelFor(
       state.code.tasks(state.args),
       [](void *state, int64_t begin, int64_t end) {
         Launch &launch = *static_cast<Launch *>(state);
@@ -106,7 +123,7 @@ void Run::move(const Step &step) {
   // An output that shares the memory of its input is a copy already.
   if (move.source == move.target)
     return;
-  executor.pool.parallelFor(
+  executor.pool->parallelFor(
       (move.bytes + Move::kSlice - 1) / Move::kSlice,
       [](void *state, int64_t begin, int64_t end) { static_cast<Move *>(state)->run(begin, end); }, &move);
 }
@@ -160,7 +177,7 @@ moe_status *CPUExecutor::run(const Entry &entry, const Call &call, Trace *trace)
   if (trace)
     trace->describe(run.frame);
   *static_cast<FaultBlock *>(call.workspace) = FaultBlock();
-  return pool.run([](void *state) { static_cast<Run *>(state)->steps(); }, &run);
+  return pool->run([](void *state) { static_cast<Run *>(state)->steps(); }, &run);
 }
 
 moe_status *CPUExecutor::readFaults(const void *workspace, FaultBlock &block) {
@@ -173,7 +190,7 @@ moe_status *moert::createCPUExecutor(const moe_program &program, int32_t device,
   if (device != 0)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "device is %d; the cpu target has device 0 only", device);
   auto result = std::make_unique<CPUExecutor>();
-  MOERT_TRY(result->create(program, options.num_threads));
+  MOERT_TRY(result->create(program, options));
   executor = std::move(result);
   return nullptr;
 }

@@ -16,14 +16,14 @@ public:
     void (*run)(const moert_cpu_context *context, void *const *args, int64_t begin, int64_t end);
   };
 
-  moe_status *create(const moe_program &program, uint32_t numThreads);
+  moe_status *create(const moe_program &program, const moe_options &options);
   moe_status *enqueue(const Entry &entry, const Call &call) override;
   moe_status *trace(const Entry &entry, const Call &call, Trace &trace) override;
   moe_status *readFaults(const void *workspace, FaultBlock &block) override;
 
   Object object;
   std::vector<KernelCode> kernels;
-  ThreadPool pool;
+  std::shared_ptr<ThreadPool> pool; ///< of one or more executors
 
 private:
   /// `trace` may be NULL.

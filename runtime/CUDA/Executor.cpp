@@ -159,6 +159,8 @@ moe_status *moert::createCUDAExecutor(const moe_program &program, int32_t device
   if (options.num_threads)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "options->num_threads is %u, but the cuda target has no threads",
                        options.num_threads);
+  if (options.threads_of)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "options->threads_of is given, but the cuda target has no threads");
   auto result = std::make_unique<CUDAExecutor>(program);
   MOERT_TRY(result->create(device));
   executor = std::move(result);

@@ -18,10 +18,24 @@ Failure Program::session(int32_t device, moe_session *&session) {
   std::lock_guard<std::mutex> lock(mutex);
   moe_session *&found = sessions[device];
   if (!found)
-    if (Failure failure = moe_session_create(program, device, nullptr, &found))
+    if (Failure failure = create(device, found))
       return failure;
   session = found;
   return {};
+}
+
+Failure Program::create(int32_t device, moe_session *&session) {
+  if (std::string_view(moe_program_target(program)) != "cpu")
+    return moe_session_create(program, device, nullptr, &session);
+  // All programs share the threads of the first: a process may have many.
+  static std::mutex creating;
+  static moe_session *first;
+  std::lock_guard<std::mutex> lock(creating);
+  moe_options options = {sizeof(options), 0, first};
+  Failure failure = moe_session_create(program, device, &options, &session);
+  if (!failure && !first)
+    first = session;
+  return failure;
 }
 
 namespace {

@@ -34,6 +34,8 @@ public:
   Failure session(int32_t device, moe_session *&session);
 
 private:
+  Failure create(int32_t device, moe_session *&session);
+
   moe_program *program;
   std::mutex mutex;
   std::map<int32_t, moe_session *> sessions;

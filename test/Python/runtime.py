@@ -91,6 +91,23 @@ def case_a_trace() -> None:
     assert error.code == "INVALID_ARGUMENT", error
 
 
+def case_sessions_share_threads() -> None:
+    """The second outlives the first, whose threads it uses."""
+    texts_of = [texts.forward(None, 16, 8, 2, f32), texts.wgrad(None, 16, 8, 2, f32)]
+    p, q = (program(t) for t in texts_of)
+    before = len(list(Path("/proc/self/task").iterdir()))
+    first = Session(p, threads=3)
+    second = Session(q, threads_of=first)
+    assert len(list(Path("/proc/self/task").iterdir())) == before + 3
+    del first
+    x, dy, sizes, dw = np.ones((8, 16), f32), np.ones((8, 8), f32), np.array([3, 5], i32), np.zeros((2, 16, 8), f32)
+    inputs = [Buffer.of(a) for a in (x, dy, sizes)]
+    size, align = q.workspace(q.entry(), inputs)
+    memory = np.zeros(size + align, np.uint8)
+    second.enqueue(q.entry(), inputs, [Buffer.of(dw)], memory.ctypes.data + -memory.ctypes.data % align, size)
+    equal(dw[:, 0, 0], [3, 5])
+
+
 def case_errors_carry_code_message_and_place() -> None:
     error = raised(MoeError, Program, b"not a program", RUNTIME)
     assert error.code == "BAD_PROGRAM" and str(error) and ":" in error.where, (error.code, error, error.where)

@@ -203,7 +203,7 @@ bool runProgram(const Options &options) {
   size_t workspaceBytes = 0, align = 0;
   check(moe_workspace_query(program.get(), entry, inputBuffers.data(), inputBuffers.size(), &workspaceBytes, &align));
   Memory workspace(*device, workspaceBytes);
-  moe_options sessionOptions{sizeof(sessionOptions), options.threads};
+  moe_options sessionOptions{sizeof(sessionOptions), options.threads, nullptr};
   moe_session *rawSession = nullptr;
   check(moe_session_create(program.get(), options.device, &sessionOptions, &rawSession));
   std::unique_ptr<moe_session, void (*)(moe_session *)> session(rawSession, moe_session_release);

@@ -136,7 +136,8 @@ MOE_API moe_status *moe_workspace_query(const moe_program *program, uint32_t ent
 
 typedef struct moe_options {
   size_t struct_size;
-  uint32_t num_threads; /* cpu: worker threads; 0 = one for each core this process may use. cuda: must be 0 */
+  uint32_t num_threads;          /* cpu: worker threads; 0 = one for each core this process may use. cuda: must be 0 */
+  const moe_session *threads_of; /* cpu: use the threads of this session, num_threads must be 0; NULL: own ones */
 } moe_options;
 
 /* Loads the kernels and constants of a program onto a device (cpu: device 0; cuda: number N of the driver, whose

@@ -176,9 +176,13 @@ TEST(CudaLoad, CorruptionsBehindAGoodChecksum) {
 TEST(CudaSession, WithoutADriverOrACubin) {
   auto loaded = load(program());
   moe_session *session = nullptr;
-  moe_options options = {sizeof(options), 3};
+  moe_options options = {sizeof(options), 3, nullptr};
   expectError(moe_session_create(loaded.get(), 0, &options, &session), MOE_INVALID_ARGUMENT,
               "num_threads is 3, but the cuda target has no threads");
+  // Not looked into.
+  options = {sizeof(options), 0, reinterpret_cast<const moe_session *>(&options)};
+  expectError(moe_session_create(loaded.get(), 0, &options, &session), MOE_INVALID_ARGUMENT,
+              "threads_of is given, but the cuda target has no threads");
   moe_status *status = moe_session_create(loaded.get(), 0, nullptr, &session);
   std::string message = moe_status_message(status);
   if (moe_status_code(status) == MOE_UNSUPPORTED)

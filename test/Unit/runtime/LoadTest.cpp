@@ -343,7 +343,7 @@ TEST(Load, AlteredProgramsRunInsideTheirBuffers) {
     }
     ProgramPtr program(raw, moe_program_release);
     moe_session *rawSession = nullptr;
-    moe_options options = {sizeof(options), 1};
+    moe_options options = {sizeof(options), 1, nullptr};
     if (moe_status *status = moe_session_create(raw, 0, &options, &rawSession)) {
       moe_status_free(status);
       continue;

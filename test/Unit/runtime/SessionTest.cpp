@@ -61,10 +61,14 @@ TEST(Session, Arguments) {
               "device is 1; the cpu target has device 0 only");
   expectError(moe_session_create(nullptr, 0, nullptr, &session), MOE_INVALID_ARGUMENT, "program is NULL");
   expectError(moe_session_create(program.get(), 0, nullptr, nullptr), MOE_INVALID_ARGUMENT, "session is NULL");
-  moe_options options = {0, 1};
+  moe_options options = {0, 1, nullptr};
   expectError(moe_session_create(program.get(), 0, &options, &session), MOE_INVALID_ARGUMENT,
               "options->struct_size is 0");
-  options = {sizeof(options), 1000000};
+  SessionPtr other = createSession(program);
+  options = {sizeof(options), 1, other.get()};
+  expectError(moe_session_create(program.get(), 0, &options, &session), MOE_INVALID_ARGUMENT,
+              "num_threads is 1, but must be 0 with threads_of");
+  options = {sizeof(options), 1000000, nullptr};
   expectError(moe_session_create(program.get(), 0, &options, &session), MOE_INVALID_ARGUMENT,
               "num_threads is 1000000; the most is 4096");
   EXPECT_EQ(session, nullptr);

@@ -186,7 +186,7 @@ inline ProgramPtr load(const fb::ProgramT &program) {
   return {loaded, moe_program_release};
 }
 inline SessionPtr createSession(const ProgramPtr &program, uint32_t threads = 2) {
-  moe_options options = {sizeof(options), threads};
+  moe_options options = {sizeof(options), threads, nullptr};
   moe_session *session = nullptr;
   expectOk(moe_session_create(program.get(), 0, &options, &session));
   return {session, moe_session_release};
