@@ -1,6 +1,8 @@
 """Ragged products inside jit on a GPU: ours, the same program called from C, and JAX's own, in turns.
 
-    MOE_HOME=DIR/moe_mlir python3 python/benchmarks/jax_products.py [--shapes mixtral.up,qwen3.up] [--out FILE.json]
+    test/Python/JAX/on_gpu.py --bench FILE.json [--shapes mixtral.up,qwen3.up] ...
+
+or by itself where the package is installed.
 
 For each shape of ragged_gemm.py: the forward product (data on the device, bf16, even groups), and the gradient of two products with a gated
 activation between them. Times are medians over rounds, in which all variants run in turn, 10 calls each; `dispatch` is how long a call keeps
@@ -188,10 +190,10 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     a = parser.parse_args()
     wait, rows = Driver().wait, []
-    jobs = [*((forward, s) for s in a.shapes.split(",") if s), *((gradient, s) for s in a.gradients.split(",") if s)]
-    for work in [*(lambda f=f, s=s: f(s, wait, a.rounds) for f, s in jobs), layers_under_scan]:
+    jobs = [(forward, s) for s in a.shapes.split(",") if s] + [(gradient, s) for s in a.gradients.split(",") if s]
+    for measured, shape in [*jobs, (layers_under_scan, "")]:
         try:
-            rows.append(work())
+            rows.append(measured(shape, wait, a.rounds) if shape else layers_under_scan())
             print(line_of(rows[-1]), flush=True)
         except Exception as error:
             print(f"FAILED: {type(error).__name__}: {error}"[:1500], flush=True)

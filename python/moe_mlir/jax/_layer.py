@@ -115,7 +115,10 @@ def _weights(operands: Operands, ids: jax.Array, o: Routing) -> jax.Array:
     if o.select_first:
         values = score(values)
     if o.renormalize:
-        values = values / jnp.maximum(values.sum(axis=-1, keepdims=True), 1e-20)
+        # Divided by at least 1e-20, whose square would be 0 in the derivative of the division.
+        total = values.sum(axis=-1, keepdims=True)
+        small = total < 1e-20
+        values = jnp.where(small, values * 1e20, values / jnp.where(small, 1, total))
     return values * o.scale
 
 

@@ -146,6 +146,36 @@ def case_07_nan_in_the_router() -> None:
     assert jnp.isfinite(weights).all() and ids[0].tolist() == [0, 1], (ids, weights)
 
 
+def case_08_masked_groups_never_win() -> None:
+    """Whatever the signs."""
+    bias = jnp.array([-0.7, -0.9, -1.1, -1.4])
+    ids, _ = route(
+        jnp.eye(1), jnp.zeros((1, 4)), top_k=2, score="sigmoid", selection_bias=bias, groups=2, keep_groups=1
+    )
+    equal(np.asarray(ids), [[0, 1]])
+
+
+def case_09_the_selection_bias_is_not_in_the_weight() -> None:
+    bias = jnp.array([0, 0, 0.3, 0.1])
+    ids, weights = route(
+        jnp.eye(1), jnp.zeros((1, 4)), top_k=2, score="sigmoid", selection_bias=bias, renormalize=False
+    )
+    equal(np.asarray(ids), [[2, 3]])
+    equal(np.asarray(weights), [[0.5, 0.5]])
+
+
+def case_29_scores_that_sum_to_zero() -> None:
+    bias = jnp.array([0, 0.1, 0.2, 0.3])
+
+    def weights(x: jax.Array) -> jax.Array:
+        return route(x, jnp.full((1, 4), -120.0), top_k=2, score="sigmoid", selection_bias=bias)[1]
+
+    ids, found = route(jnp.eye(1), jnp.full((1, 4), -120.0), top_k=2, score="sigmoid", selection_bias=bias)
+    equal(np.asarray(ids), [[3, 2]])
+    equal(np.asarray(found), [[0, 0]])
+    assert jnp.isfinite(jax.grad(lambda x: weights(x).sum())(jnp.eye(1))).all()
+
+
 def case_10_an_id_out_of_range_is_dropped() -> None:
     x = jnp.arange(1.0, 9).reshape(2, 4)
     ids = jnp.array([[0, -1], [2, 3]], jnp.int32)

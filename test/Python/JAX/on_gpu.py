@@ -1,66 +1,129 @@
-"""Runs the tests of ragged products and of the handlers on a GPU, several at a time, each in a process of its own.
+"""Runs the tests of ragged products and of the handlers on a GPU, several at a time, each in a process of its own; then times products
+inside jit (python/benchmarks/jax_products.py).
 
-    pip install --no-deps --target DIR moe_mlir-*.whl
-    MOE_HOME=DIR/moe_mlir python3 test/Python/JAX/on_gpu.py [FILTER]
+    on_gpu.py --pack DIR WHEEL          gathers what a run needs: `pip wheel . --no-deps` makes the wheel
+    DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--bench FILE.json]
 
-Needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit. Cases for two devices are left out where there is one. Exits
-with 1 if a test failed.
+That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit. Cases for two devices are left out. Exits with 1 if
+something failed.
 """
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-HARNESS = HERE.parents[1] / "Execution" / "harness.py"
-SETTINGS = {
-    "JAX_PLATFORMS": "cuda,cpu",
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
-    "MOE_BUILD_DIR": os.environ["MOE_HOME"],
-}
+ROOT = HERE.parents[2]
+CARRIED = ["test/Python/JAX", "test/Execution/harness.py", "python/benchmarks"]
 CAPTURED = "--xla_gpu_graph_min_graph_size=1 --xla_gpu_enable_command_buffer=+CUSTOM_CALL"
 
 
-def run(file: str, name: str, **extra: str) -> tuple[str, bool, float, str]:
-    begin = time.monotonic()
-    command = [sys.executable, str(HARNESS), str(HERE / file), name]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=300, env={**os.environ, **SETTINGS, **extra}
-        )
-        ok, said = done.returncode == 0, done.stdout + done.stderr
-    except subprocess.TimeoutExpired:
-        ok, said = False, "more than 300 s"
-    return f"{file}/{name}", ok, time.monotonic() - begin, said
+def pack(folder: Path, wheel: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for part in CARRIED:
+        (folder / part).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / part, folder / part)
+    shutil.copy2(wheel, folder / wheel.name)
 
 
-def main() -> int:
-    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+def install(folder: Path) -> dict[str, str]:
+    """Unpacks the wheel; the environment of what uses it."""
+    (wheel,) = ROOT.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    home = folder / "moe_mlir"
+    (home / "bin" / "moe-compile").chmod(0o755)
+    return {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MOE_HOME": str(home),
+        "MOE_BUILD_DIR": str(home),
+        "MOE_CACHE_DIR": str(folder / "cache"),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+
+
+def select(pattern: str) -> list[tuple[str, str, dict[str, str]]]:
+    """File, function and settings of each test."""
     items: list[tuple[str, str, dict[str, str]]] = []
     for file in ("ragged_dot.py", "handlers.py"):
         names = re.findall(r"^def ((?:case|property)_\w+)\(\)", (HERE / file).read_text(), re.MULTILINE)
         items += [
-            (file, name, {})
-            for name in names
-            if re.search(pattern, name) and "two_devices" not in name and "sharded" not in name
+            (file, n, {}) for n in names if re.search(pattern, n) and "two_devices" not in n and "sharded" not in n
         ]
-    items += [(file, name, {"XLA_FLAGS": CAPTURED}) for file, name, _ in items if "scan" in name or "case_23" in name]
-    with tempfile.TemporaryDirectory() as cache, concurrent.futures.ThreadPoolExecutor(8) as pool:
-        os.environ.setdefault("MOE_CACHE_DIR", cache)
-        failed = 0
-        for name, ok, seconds, said in pool.map(lambda item: run(item[0], item[1], **item[2]), items):
+    return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in items if "scan" in n or "case_23" in n]
+
+
+def run_tests(environment: dict[str, str], pattern: str, limit: float) -> int:
+    """How many failed."""
+    settings = {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    deadline = time.monotonic() + limit
+
+    def run(item: tuple[str, str, dict[str, str]]) -> tuple[bool, str]:
+        file, name, extra = item
+        command = [sys.executable, str(ROOT / "test" / "Execution" / "harness.py"), str(HERE / file), name]
+        begin = time.monotonic()
+        if begin > deadline:
+            return False, f"FAILED    0.0 s  {file}/{name}: no time was left"
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=deadline - begin,
+                env={**environment, **settings, **extra},
+            )
+            ok, said = done.returncode == 0, done.stdout + done.stderr
+        except subprocess.TimeoutExpired:
+            ok, said = False, "no time was left"
+        line = f"{'passed' if ok else 'FAILED'} {time.monotonic() - begin:6.1f} s  {file}/{name} {' '.join(extra)}".rstrip()
+        return ok, line if ok else line + "\n        " + said[-1500:].replace("\n", "\n        ")
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for ok, said in pool.map(run, items := select(pattern)):
             failed += not ok
-            print(f"{'passed' if ok else 'FAILED'} {seconds:6.1f} s  {name}", flush=True)
-            if not ok:
-                print("        " + said[-3000:].replace("\n", "\n        "), flush=True)
-    print(f"{len(items) - failed} passed, {failed} failed")
+            print(said, flush=True)
+    print(f"{len(items) - failed} passed, {failed} failed", flush=True)
+    return failed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pack", nargs=2, type=Path, metavar=("DIR", "WHEEL"))
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--limit", type=float, default=300, help="seconds for the tests")
+    parser.add_argument("--bench", type=Path, help="then time products, and write the figures here")
+    a, rest = parser.parse_known_args()
+    if a.pack:
+        pack(*a.pack)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        environment = install(Path(folder))
+        failed = run_tests(environment, a.filter, a.limit)
+        if a.bench:
+            command = [
+                sys.executable,
+                str(ROOT / "python" / "benchmarks" / "jax_products.py"),
+                "--out",
+                str(a.bench),
+                *rest,
+            ]
+            failed += subprocess.run(command, env=environment).returncode != 0
     return 1 if failed else 0
 
 
