@@ -5,10 +5,11 @@ using namespace moert;
 
 void Trace::describe(const Frame &frame) {
   auto sizeOf = [&](uint32_t buffer) {
-    int64_t bytes = int64_t(moe_dtype_size(frame.entry.buffers[buffer].dtype));
+    // Unsigned: a tensor without elements may have other dimensions whose product passes 64 bits.
+    uint64_t bytes = moe_dtype_size(frame.entry.buffers[buffer].dtype);
     for (int32_t d = 0; d < frame.entry.buffers[buffer].rank; ++d)
-      bytes *= sizesOf(frame.descriptor(buffer))[d];
-    return bytes;
+      bytes *= uint64_t(sizesOf(frame.descriptor(buffer))[d]);
+    return int64_t(bytes);
   };
   for (const Step &step : frame.entry.steps) {
     Record &record = steps.emplace_back();

@@ -84,9 +84,12 @@ data makeFacts(const Trace &trace) {
   add(duration(busy), "of it in steps");
   if (trace.hasHost())
     add(duration(trace.enqueued), "for the host to enqueue");
-  add(withUnit(double(flops), "FLOP"), "at most");
-  add(withUnit(double(bytes), "B"), "moved at most");
-  if (busy > 0)
+  // Programs by hand need not say what they cost.
+  if (flops > 0)
+    add(withUnit(double(flops), "FLOP"), "at most");
+  if (bytes > 0)
+    add(withUnit(double(bytes), "B"), "moved at most");
+  if (flops > 0 && busy > 0)
     add(format("%.3g TFLOP/s", double(flops) / busy * 1e-6), "over all steps");
   return facts;
 }
@@ -212,10 +215,11 @@ void makeRoofline(const Trace &trace, const std::vector<std::string> &colors, da
   bool empty = x.low > x.high;
   page.set("xs", empty ? list() : x.marks());
   page.set("ys", empty ? list() : y.marks());
-  page.set("rooflineNote", std::string("A dot for each step that computes.") +
-                               (trace.ceilings.known() ? ""
-                                                       : " What this device can do is not known; say it with "
-                                                         "--peak-tflops and --peak-tbs."));
+  page.set("rooflineNote",
+           std::string(found.empty() ? "No step says that it computes." : "A dot for each step that computes.") +
+               (trace.ceilings.known() ? ""
+                                       : " What this device can do is not known; say it with "
+                                         "--peak-tflops and --peak-tbs."));
 }
 
 /// The bars of a step that finds the rows of each group.

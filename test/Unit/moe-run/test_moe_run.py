@@ -307,6 +307,16 @@ class MoeRun(unittest.TestCase):
             self.assertRegex(step, r"^add +[0-9.]+ +[0-9.]+% +- +- +- +- +-$")
         self.assertEqual(len(steps), 2)
 
+    def test_report_of_a_program_that_does_not_say_what_it_costs(self):
+        a, b = self.pair()
+        self.good("--entry", "add", "--input", self.save("in.npz", a=a, b=b), "--report", self.path("report.html"))
+        with open(self.path("report.html")) as stream:
+            page = stream.read()
+        self.assertIn("No step says that it computes.", page)
+        self.assertNotIn("FLOP</b>", page)
+        self.assertNotIn("moved at most", page)
+        self.assertEqual(page.count('<td class="name">add</td>'), 2)
+
 
 if __name__ == "__main__":
     print(f"MOE_SEED={SEED}")

@@ -23,10 +23,11 @@ class Sizes {
 public:
   Sizes(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
 
-  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  /// Sizes that pass 64 bits wrap around: nothing can run them.
+  Value constant(uint64_t value) { return arith::ConstantIndexOp::create(builder, loc, static_cast<int64_t>(value)); }
   Value add(Value a, Value b) { return builder.createOrFold<arith::AddIOp>(loc, a, b); }
   Value mul(Value a, Value b) { return builder.createOrFold<arith::MulIOp>(loc, a, b); }
-  Value mul(Value a, int64_t b) { return mul(a, constant(b)); }
+  Value mul(Value a, uint64_t b) { return mul(a, constant(b)); }
   Value min(Value a, Value b) { return builder.createOrFold<arith::MinSIOp>(loc, a, b); }
   Value dim(Value buffer, int64_t d) { return builder.createOrFold<memref::DimOp>(loc, buffer, d); }
 
@@ -50,7 +51,7 @@ public:
   }
 
   /// Of an element of a shaped type, or of a scalar.
-  static int64_t elementBytes(Type type) {
+  static uint64_t elementBytes(Type type) {
     return llvm::divideCeil(getElementTypeOrSelf(type).getIntOrFloatBitWidth(), 8);
   }
 
@@ -84,9 +85,10 @@ Value PlanOp::getBoundsOut() { return getOuts()[1]; }
 /// The product alone: a multiplication and an addition for each element of the sums. The epilogue is not counted.
 static Value getProductFlops(RaggedGemmOp op, Sizes &sizes) {
   if (op.getMode() == GemmMode::Rows)
-    return sizes.mul(sizes.elements(op.getOuts()[0]), 2 * op.getK() * op.getNumAccumulators());
+    return sizes.mul(sizes.mul(sizes.elements(op.getOuts()[0]), op.getK()), 2 * op.getNumAccumulators());
   // A sum of rows only adds.
-  return sizes.mul(sizes.elements(op.getRhs()), op.getLhs() ? 2 * op.getK() : 1);
+  Value elements = sizes.elements(op.getRhs());
+  return op.getLhs() ? sizes.mul(sizes.mul(elements, op.getK()), 2) : elements;
 }
 
 Cost RaggedGemmOp::getCost(OpBuilder &builder) {
@@ -114,7 +116,7 @@ Cost RaggedGemmOp::getCost(OpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 /// Operations on floats that an op of a body does for a row. What moves, compares, chooses or converts is none.
-static int64_t getFlops(Operation &op) {
+static uint64_t getFlops(Operation &op) {
   if (auto reduction = dyn_cast<vector::ReductionOp>(op))
     return isa<FloatType>(reduction.getDest().getType()) ? reduction.getSourceVectorType().getNumElements() : 0;
   if (!isa_and_present<arith::ArithDialect, math::MathDialect>(op.getDialect()) || op.getNumResults() != 1 ||
@@ -124,17 +126,17 @@ static int64_t getFlops(Operation &op) {
   if (!isa<FloatType>(getElementTypeOrSelf(type)))
     return 0;
   auto vector = dyn_cast<VectorType>(type);
-  return (isa<math::FmaOp>(op) ? 2 : 1) * (vector ? vector.getNumElements() : 1);
+  return (isa<math::FmaOp>(op) ? 2 : 1) * (vector ? static_cast<uint64_t>(vector.getNumElements()) : 1);
 }
 
 /// Bytes that the loads of a body read of one of its inputs.
 static Value getLoadedBytes(Value input, BlockArgument argument, Value rows, BlockArgument row, Sizes &sizes) {
-  int64_t perRow = 0;
+  uint64_t perRow = 0;
   bool isByRow = true;
   for (Operation *user : argument.getUsers()) {
     auto load = cast<LoadOp>(user);
     auto vector = dyn_cast<VectorType>(load.getType());
-    perRow += (vector ? vector.getNumElements() : 1) * Sizes::elementBytes(load.getType());
+    perRow += (vector ? static_cast<uint64_t>(vector.getNumElements()) : 1) * Sizes::elementBytes(load.getType());
     isByRow &= !load.getIndices().empty() && load.getIndices()[0] == row;
   }
   if (!isByRow)
@@ -151,7 +153,7 @@ Cost RowsOp::getCost(OpBuilder &builder) {
     bytes = sizes.add(bytes, sizes.bytes(getBounds()));
   for (auto [input, argument] : llvm::zip_equal(getIns(), getInArguments()))
     bytes = sizes.add(bytes, getLoadedBytes(input, argument, rows, getBody().getArgument(0), sizes));
-  int64_t flops = 0;
+  uint64_t flops = 0;
   for (Operation &op : getBody().front())
     flops += getFlops(op);
   return {sizes.mul(rows, flops), bytes};
