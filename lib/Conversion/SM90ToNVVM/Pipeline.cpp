@@ -229,20 +229,22 @@ Value isFirst(Emit &emit) { return emit.eq(emit.op<NVVM::BlockInClusterIdXOp>(em
 struct LowerTake : Pattern<TakeOp> {
   using Pattern::Pattern;
   void lower(TakeOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
-    auto take = [&](Value blocks) -> Value {
-      Value before = emit.op<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::add, adaptor.getCounter(), emit.c(1),
-                                                LLVM::AtomicOrdering::monotonic, "device");
-      return emit.add(before, blocks);
+    auto take = [&]() -> Value {
+      return emit.op<LLVM::AtomicRMWOp>(LLVM::AtomicBinOp::add, adaptor.getCounter(), emit.c(1),
+                                        LLVM::AtomicOrdering::monotonic, "device");
     };
-    if (getCluster(op) == 1)
-      return rewriter.replaceOp(op, take(emit.op<NVVM::GridDimXOp>(emit.i32())));
-    Value clusters = emit.op<NVVM::ClusterDimXOp>(emit.i32());
+    if (getCluster(op) == 1) {
+      Value before = take();
+      return rewriter.replaceOp(op, emit.add(before, emit.op<NVVM::GridDimXOp>(emit.i32()).getResult()));
+    }
     auto branch = emit.op<scf::IfOp>(TypeRange{emit.i32()}, isFirst(emit), /*withElseRegion=*/true);
     rewriter.setInsertionPointToStart(branch.thenBlock());
-    emit.op<scf::YieldOp>(take(clusters));
+    emit.op<scf::YieldOp>(take());
     rewriter.setInsertionPointToStart(branch.elseBlock());
     emit.op<scf::YieldOp>(emit.c(0));
-    rewriter.replaceOp(op, branch.getResults());
+    // Behind the branch, so that the counter's answer is not waited for here but where it is looked at.
+    rewriter.setInsertionPointAfter(branch);
+    rewriter.replaceOp(op, emit.add(branch.getResult(0), emit.op<NVVM::ClusterDimXOp>(emit.i32()).getResult()));
   }
 };
 

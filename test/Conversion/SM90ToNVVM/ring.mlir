@@ -89,8 +89,8 @@ gpu.module @kernels {
   // A number is stored and the stage full; a block takes the tile after those of the first round.
   // CHECK-LABEL: llvm.func @numbers(
   // CHECK-SAME: %[[COUNTER:[^:]*]]: !llvm.ptr<1>
-  // CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
   // CHECK: %[[BEFORE:.*]] = llvm.atomicrmw add %[[COUNTER]], %{{.*}} syncscope("device") monotonic
+  // CHECK: %[[BLOCKS:.*]] = nvvm.read.ptx.sreg.nctaid.x
   // CHECK: %[[NUMBER:.*]] = arith.addi %[[BEFORE]], %[[BLOCKS]] : i32
   // CHECK: nvvm.mbarrier.try_wait.parity %[[EMPTY:.*]], %{{.*}}, %{{.*}} : !llvm.ptr<3>, i32, i32
   // CHECK: llvm.store %[[NUMBER]], %{{.*}} : i32, !llvm.ptr<3>
@@ -115,8 +115,9 @@ gpu.module @kernels {
 
   // In a cluster each block expects the number, and the first one takes and sends it.
   // CHECK-LABEL: llvm.func @cluster_numbers(
-  // CHECK: %[[NUMBER:.*]] = scf.if
+  // CHECK: %[[BEFORE:.*]] = scf.if
   // CHECK:   llvm.atomicrmw add
+  // CHECK: arith.addi %[[BEFORE]]
   // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c4_i32
   // CHECK: scf.if
   // CHECK-COUNT-2: nvvm.inline_ptx "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [$0], $1, [$2];"
