@@ -1,8 +1,9 @@
 //===- RaggedGemm.cpp - tile.ragged_gemm on wgmma -------------------------------===//
 //
 // Roles: one thread of the last warpgroup fills the ring, the others multiply and store. All walk the same tiles. Two
-// warpgroups consume: cooperative, each takes half the rows of every tile; pingpong, each takes every other tile, so
-// that one multiplies while the other stores.
+// warpgroups consume: cooperative, each takes half the rows of every tile, or half the columns where a group ends
+// within the first half of the rows; pingpong, each takes every other tile, so that one multiplies while the other
+// stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -166,7 +167,14 @@ private:
       auto branch = k.op<scf::IfOp>(tile.live, /*withElseRegion=*/true);
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(branch.thenBlock());
-      buildEpilogue(tile, row, multiply(tile, cursor, number, operandA, operandB), staging);
+      auto compute = [&] {
+        buildEpilogue(tile, row, multiply(tile, cursor, number, operandA, operandB, height / 64, schedule.getN()),
+                      staging);
+      };
+      if (canSplitColumns())
+        splitColumns(tile, cursor, warpgroup, operand(k.c(0), a->major()), bytesA, staging, compute);
+      else
+        compute();
       k.b.setInsertionPointToStart(branch.elseBlock());
       if (number)
         k.op<PassTurnOp>(turns, number);
@@ -194,6 +202,31 @@ private:
     k.op<NVVM::CpAsyncBulkWaitGroupOp>(k.b.getI32IntegerAttr(0), UnitAttr());
   }
 
+  /// The second half of the rows of a group's last tile may lie past its end: multiplied, it would cost as much as live
+  /// rows. The accumulators of two parts have no neighbouring half. In a static order this is slower: blocks that are
+  /// done with short tiles run ahead of the others, into other weights.
+  bool canSplitColumns() const {
+    return !contraction && !pingpong && queue && parts == 1 && schedule.getN() % 128 == 0;
+  }
+
+  /// Computes a tile of at most `height` live rows by halves of its columns, any other by `compute`.
+  void splitColumns(const Tile &tile, Value cursor, Value warpgroup, Value operandA, int64_t bytesA, Value staging,
+                    function_ref<void()> compute) {
+    int64_t width = schedule.getN() / kConsumers;
+    Value left = k.sub(tile.end, tile.row);
+    Value isShort = k.op<arith::CmpIOp>(arith::CmpIPredicate::sle, left, k.c(height));
+    auto branch = k.op<scf::IfOp>(isShort, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    Value first = k.mul(warpgroup, width);
+    Value operandB = operand(k.add(k.mul(first, 128), bytesA), b->major());
+    Tile half = tile;
+    half.column = k.add(tile.column, first);
+    buildEpilogue(half, tile.row, multiply(tile, cursor, {}, operandA, operandB, height / 64, width), staging);
+    k.b.setInsertionPointToStart(branch.elseBlock());
+    compute();
+  }
+
   SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first) {
     k.op<WaitOp>(ring, cursor);
     Type element = KernelBuilder::memref(op.getRhs()).getElementType();
@@ -201,13 +234,14 @@ private:
     return SmallVector<Value>(product.getResults());
   }
 
-  /// The accumulators of a warpgroup's part of a tile. The first block is peeled: it overwrites, and a loop that
-  /// begins with zeros makes ptxas serialise the wgmmas (C7515). A stage is released when the group after the one that
-  /// read it is in flight.
-  /// `number` is the tile's if warpgroups take turns: the turn ends when the last group is in flight.
-  SmallVector<Value> multiply(const Tile &tile, Value cursor, Value number, Value operandA, Value operandB) {
-    Value undef = k.op<UndefOp>(AccType::get(k.b.getContext(), schedule.getN()));
-    SmallVector<Value> accs(height / 64, undef);
+  /// `count` accumulators of `width` columns: a warpgroup's part of a tile. The first block is peeled: it overwrites,
+  /// and a loop that begins with zeros makes ptxas serialise the wgmmas (C7515). A stage is released when the group
+  /// after the one that read it is in flight. `number` is the tile's if warpgroups take turns: the turn ends when the
+  /// last group is in flight.
+  SmallVector<Value> multiply(const Tile &tile, Value cursor, Value number, Value operandA, Value operandB,
+                              int64_t count, int64_t width) {
+    Value undef = k.op<UndefOp>(AccType::get(k.b.getContext(), width));
+    SmallVector<Value> accs(count, undef);
     accs = multiplyBlock(accs, cursor, operandA, operandB, /*first=*/true);
     SmallVector<Value> inits{advance(cursor), cursor};
     llvm::append_range(inits, accs);

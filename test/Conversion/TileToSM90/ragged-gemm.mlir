@@ -229,12 +229,21 @@ module {
     }
 
     // Dynamic: the producer's thread takes tiles from the counter and tells itself and the eight consumer warps, in both blocks of a cluster.
+    // A tile of at most 64 rows is split by columns.
     // CHECK-LABEL: sm90.kernel @dynamic <threads = 384, cluster = 2, per_sm = 1>
     // CHECK-SAME: #sm90.counter
     // CHECK: %[[QUEUE:.*]] = sm90.ring arrivals 1 releases 18 : <4 x 16>
     // CHECK: sm90.for_tiles {{.*}} queue(%[[QUEUE]] : !sm90.ring<4 x 16>) takes(%{{.*}} : !llvm.ptr<1>) init
     // CHECK: consumers
     // CHECK: sm90.for_tiles {{.*}} queue(%[[QUEUE]] : !sm90.ring<4 x 16>) init
+    // CHECK: %[[LEFT:.*]] = arith.subi
+    // CHECK: %[[SHORT:.*]] = arith.cmpi sle, %[[LEFT]], %c64_i32
+    // CHECK: scf.if %[[SHORT]] {
+    // CHECK:   sm90.wgmma first {{.*}} -> !sm90.acc<128>
+    // CHECK:   sm90.epilogue
+    // CHECK: } else {
+    // CHECK:   sm90.wgmma first {{.*}} -> !sm90.acc<256>
+    // CHECK:   sm90.epilogue
     func.func @dynamic(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
       tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
           outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, cluster = 2, order = dynamic>} {
