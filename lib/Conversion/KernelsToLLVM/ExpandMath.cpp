@@ -41,6 +41,44 @@ static void guardDivision(Operation *op) {
   op->setOperand(1, arith::SelectOp::create(b, traps, number(APInt(width, 1)), divisor));
 }
 
+// Ops with an instruction on every level of every target stay.
+static constexpr StringRef kInstructions[] = {"absf", "absi",      "ceil", "copysign", "floor",
+                                              "fma",  "roundeven", "sqrt", "trunc",    "rsqrt"};
+// Ops whose expansion is within a few units in the last place of f32 (atan: 5e-6); the rest of the dialect would
+// be wrong somewhere (sin near its zeros, sinh near 0, asinh of large values) or would call libm.
+static constexpr StringRef kExpanded[] = {"acos",  "asin", "atan", "clampf", "cosh", "erf",   "exp",  "exp2",
+                                          "expm1", "log",  "log2", "log1p",  "tanh", "round", "fpowi"};
+
+LogicalResult moe::expandMath(Operation *root, const MathTarget &target) {
+  auto stays = [&](StringRef name) {
+    return llvm::is_contained(kInstructions, name) || llvm::is_contained(target.instructions, name);
+  };
+  WalkResult result = root->walk([&](Operation *op) {
+    StringRef name = op->getName().stripDialect();
+    if (!isa<math::MathDialect>(op->getDialect()) || stays(name) || llvm::is_contained(kExpanded, name))
+      return WalkResult::advance();
+    InFlightDiagnostic error = op->emitOpError("has no accurate form without a math library; the ")
+                               << target.name << " target has math.";
+    llvm::interleave(kInstructions, error, ", ");
+    error << ", ";
+    llvm::interleave(kExpanded, error, ", ");
+    return WalkResult::interrupt();
+  });
+  if (result.wasInterrupted())
+    return failure();
+
+  RewritePatternSet patterns(root->getContext());
+  auto needsExpansion = [&](StringRef name) { return !stays(name.substr(name.find('.') + 1)); };
+  // Narrow types have an instruction nowhere but for these.
+  auto isNarrow = [](StringRef name) {
+    return !llvm::is_contained({"absf", "absi", "copysign", "fma"}, name.substr(name.find('.') + 1));
+  };
+  math::populateExpansionPatterns(patterns, {"clampf", "cosh", "exp2", "fpowi", "round"});
+  populateMathF32ExpansionPatterns(patterns, isNarrow);
+  populateMathPolynomialApproximationPatterns(patterns, needsExpansion);
+  return applyPatternsGreedily(root, std::move(patterns));
+}
+
 namespace {
 
 struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
@@ -52,35 +90,9 @@ struct ExpandMath : PassWrapper<ExpandMath, OperationPass<>> {
   }
 
   void runOnOperation() override {
-    // Ops with an instruction on every level stay.
-    static constexpr StringRef kInstructions[] = {"absf", "absi",      "ceil", "copysign", "floor",
-                                                  "fma",  "roundeven", "sqrt", "trunc",    "rsqrt"};
-    // Ops whose expansion is within a few units in the last place of f32 (atan: 5e-6); the rest of the dialect would
-    // be wrong somewhere (sin near its zeros, sinh near 0, asinh of large values) or would call libm.
-    static constexpr StringRef kExpanded[] = {"acos",  "asin", "atan", "clampf", "cosh", "erf",   "exp",  "exp2",
-                                              "expm1", "log",  "log2", "log1p",  "tanh", "round", "fpowi"};
-    WalkResult result = getOperation()->walk([&](Operation *op) {
-      StringRef name = op->getName().stripDialect();
-      if (!isa<math::MathDialect>(op->getDialect()) || llvm::is_contained(kInstructions, name) ||
-          llvm::is_contained(kExpanded, name))
-        return WalkResult::advance();
-      InFlightDiagnostic error =
-          op->emitOpError("has no accurate form without a math library; the cpu target has math.");
-      llvm::interleave(kInstructions, error, ", ");
-      error << ", ";
-      llvm::interleave(kExpanded, error, ", ");
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
+    if (failed(moe::expandMath(getOperation(), {"cpu", {}})))
       return signalPassFailure();
-
     RewritePatternSet patterns(&getContext());
-    auto needsExpansion = [](StringRef name) {
-      return !llvm::is_contained(kInstructions, name.substr(name.find('.') + 1));
-    };
-    math::populateExpansionPatterns(patterns, {"clampf", "cosh", "exp2", "fpowi", "round"});
-    populateMathF32ExpansionPatterns(patterns, needsExpansion);
-    populateMathPolynomialApproximationPatterns(patterns, needsExpansion);
     arith::populateArithExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -6,9 +6,17 @@
 
 namespace mlir::moe {
 
-/// Rewrites `math` and `arith` ops that LLVM would turn into calls: exponentials and the like become polynomials (f32;
-/// narrower types are computed in f32), casts to and from bf16 integer arithmetic, minima and maxima compare and
-/// select.
+/// What a target has of `math` by itself; the rest becomes polynomials in f32, or is refused.
+struct MathTarget {
+  llvm::StringRef name;                         ///< in errors
+  llvm::ArrayRef<llvm::StringRef> instructions; ///< ops beside those that every target has
+};
+
+/// Rewrites the `math` ops within `root`; an error has been emitted on failure.
+LogicalResult expandMath(Operation *root, const MathTarget &target);
+
+/// For the cpu target: expandMath, and what else LLVM would turn into calls: casts to and from bf16 become integer
+/// arithmetic, minima and maxima compare and select. Integers are never divided by what would trap.
 std::unique_ptr<Pass> createExpandMathPass();
 
 } // namespace mlir::moe

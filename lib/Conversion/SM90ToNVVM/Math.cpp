@@ -1,7 +1,7 @@
 //===- Math.cpp - functions of an epilogue by the chip's approximations --------===//
 //
 // Epilogues run on f32 and mostly round to 16 bits. Exponentials take the chip's ex2 (about 2 ulp, more for large
-// arguments, where the product with log2(e) is rounded), quotients div.full (2 ulp).
+// arguments, where the product with log2(e) is rounded), quotients that allow it (`arcp`) div.full (2 ulp).
 //
 //===----------------------------------------------------------------------===//
 

@@ -57,7 +57,10 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr("gpu.kernel", rewriter.getUnitAttr());
     function->setAttr("nvvm.maxntid", rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getThreads())}));
-    function->setAttr("nvvm.minctasm", rewriter.getI32IntegerAttr(std::max<int64_t>(launch.getPerSm(), 1)));
+    // Registers for all blocks of an SM at once, as long as that leaves a thread 64 of them.
+    bool together = launch.getPerSm() * launch.getThreads() * 64 <= kChip.registers;
+    function->setAttr("nvvm.minctasm",
+                      rewriter.getI32IntegerAttr(together ? std::max<int64_t>(launch.getPerSm(), 1) : 1));
     if (launch.getCluster() > 1)
       function->setAttr("nvvm.cluster_dim",
                         rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(launch.getCluster()), 1, 1}));
@@ -123,8 +126,12 @@ struct ConvertSM90ToNVVM : moe::impl::ConvertSM90ToNVVMPassBase<ConvertSM90ToNVV
     target.addLegalDialect<arith::ArithDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, math::MathDialect>();
     target.addLegalOp<gpu::GPUModuleOp>();
     target.addDynamicallyLegalOp<math::ExpOp, math::Exp2Op, math::LogOp, math::Log2Op, math::TanhOp, math::SqrtOp,
-                                 math::RsqrtOp, arith::DivFOp>(
+                                 math::RsqrtOp>(
         [](Operation *op) { return !getElementTypeOrSelf(op->getResult(0)).isF32(); });
+    target.addDynamicallyLegalOp<arith::DivFOp>([](arith::DivFOp op) {
+      return !getElementTypeOrSelf(op.getResult()).isF32() ||
+             !arith::bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::arcp);
+    });
     RewritePatternSet patterns(context);
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     populateKernelPatterns(converter, patterns);

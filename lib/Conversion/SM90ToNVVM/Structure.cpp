@@ -137,6 +137,8 @@ private:
       Value index = emit.shl(section, 1);
       return {loadBound(index), loadBound(emit.add(index, 1))};
     }
+    if (sections == 1) // no groups
+      return {previous, op.getRows()};
     // The last section has no entry: the index is held within the array, and the value not used.
     Value end = loadBound(emit.min(section, emit.c(sections - 2)));
     return {previous, emit.select(emit.eq(section, sections - 1), op.getRows(), end)};

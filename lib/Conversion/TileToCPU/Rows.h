@@ -13,6 +13,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "moe/Dialect/Tile/IR/RowUtils.h"
 #include <map>
 
 namespace mlir::tile::cpu {
@@ -72,8 +73,6 @@ private:
   Piece loopPiece(Value column, std::pair<int64_t, int64_t> range) {
     return {column, 0, chunk, range.first, range.second, chunk};
   }
-  /// Columns within a vector where the op that gives its elements changes, ascending.
-  const SmallVector<int64_t> &breaksOf(Value vector);
 
   //--- RowsEmit.cpp: one piece of one vector
   Value emit(Value vector, const Piece &piece);
@@ -112,7 +111,7 @@ private:
   DenseMap<Type, Value> zeros;                               ///< a chunk of zeros of each element type
   DenseMap<Operation *, SmallVector<Value, 4>> selectMemory; ///< of a tile.select: keys, ids, group scores, group keys
   DenseMap<Value, Value> lookupMemory;                       ///< of the row a tile.lookup reads
-  DenseMap<Value, SmallVector<int64_t>> breaks;              ///< see breaksOf
+  RowBreaks breaks;
 
   IRMapping scalars;               ///< scalars and ins of the body -> emitted
   DenseMap<Value, Source> sources; ///< row loads

@@ -115,43 +115,6 @@ Value RowBody::rowView(Value memref, ValueRange indices) {
 // Walking the columns
 //===----------------------------------------------------------------------===//
 
-const SmallVector<int64_t> &RowBody::breaksOf(Value vector) {
-  if (auto known = breaks.find(vector); known != breaks.end())
-    return known->second;
-  SmallVector<int64_t> result;
-  auto add = [&](Value source, llvm::function_ref<void(int64_t)> map) {
-    for (int64_t at : SmallVector<int64_t>(breaksOf(source)))
-      map(at);
-  };
-  Operation *inner = vector.getDefiningOp();
-  if (auto extract = dyn_cast<vector::ExtractStridedSliceOp>(inner)) {
-    int64_t offset = cast<IntegerAttr>(extract.getOffsets()[0]).getInt();
-    add(extract.getSource(), [&](int64_t at) { result.push_back(at - offset); });
-  } else if (auto insert = dyn_cast<vector::InsertStridedSliceOp>(inner)) {
-    int64_t offset = cast<IntegerAttr>(insert.getOffsets()[0]).getInt();
-    result = {offset, offset + widthOf(insert.getValueToStore())};
-    add(insert.getValueToStore(), [&](int64_t at) { result.push_back(at + offset); });
-    add(insert.getDest(), [&](int64_t at) { result.push_back(at); });
-  } else if (auto deinterleave = dyn_cast<vector::DeinterleaveOp>(inner)) {
-    // An odd break lies within a pair, which becomes a piece of its own.
-    add(deinterleave.getSource(), [&](int64_t at) { result.append({at / 2, (at + 1) / 2}); });
-  } else if (auto interleave = dyn_cast<vector::InterleaveOp>(inner)) {
-    for (Value operand : interleave->getOperands())
-      add(operand, [&](int64_t at) { result.push_back(2 * at); });
-  } else if (auto lookup = dyn_cast<LookupOp>(inner)) {
-    add(lookup.getIds(), [&](int64_t at) { result.push_back(at); });
-  } else if (!isa<LoadOp, SelectOp, vector::BroadcastOp>(inner)) {
-    for (Value operand : inner->getOperands())
-      if (isa<VectorType>(operand.getType()))
-        add(operand, [&](int64_t at) { result.push_back(at); });
-  }
-  int64_t width = widthOf(vector);
-  llvm::erase_if(result, [&](int64_t at) { return at <= 0 || at >= width; });
-  llvm::sort(result);
-  result.erase(llvm::unique(result), result.end());
-  return breaks[vector] = result;
-}
-
 Walk RowBody::walkOf(int64_t width, ArrayRef<int64_t> breaks) {
   SmallVector<int64_t> ends(breaks);
   ends.push_back(width);
@@ -223,42 +186,6 @@ void RowBody::emitLoad(LoadOp load) {
   sources[load.getResult()] = {view, isInside};
 }
 
-/// The value that leaves everything it is combined with as it is.
-static TypedAttr neutral(OpBuilder &builder, vector::CombiningKind kind, Type type) {
-  using vector::CombiningKind;
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    switch (kind) {
-    case CombiningKind::MUL:
-      return builder.getFloatAttr(type, 1.0);
-    case CombiningKind::MINIMUMF:
-      return builder.getFloatAttr(type, APFloat::getInf(semantics));
-    case CombiningKind::MAXIMUMF:
-      return builder.getFloatAttr(type, APFloat::getInf(semantics, /*Negative=*/true));
-    case CombiningKind::MINNUMF:
-    case CombiningKind::MAXNUMF:
-      return builder.getFloatAttr(type, APFloat::getNaN(semantics)); // a row of NaN stays NaN
-    default:
-      return builder.getFloatAttr(type,
-                                  APFloat::getZero(semantics, /*Negative=*/true)); // keeps the sign of a sum of -0
-    }
-  }
-  unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  switch (kind) {
-  case CombiningKind::MUL:
-    return builder.getIntegerAttr(type, APInt(bits, 1));
-  case CombiningKind::MINUI:
-  case CombiningKind::AND:
-    return builder.getIntegerAttr(type, APInt::getAllOnes(bits));
-  case CombiningKind::MINSI:
-    return builder.getIntegerAttr(type, APInt::getSignedMaxValue(bits));
-  case CombiningKind::MAXSI:
-    return builder.getIntegerAttr(type, APInt::getSignedMinValue(bits));
-  default:
-    return builder.getIntegerAttr(type, APInt::getZero(bits));
-  }
-}
-
 Value RowBody::reduce(vector::ReductionOp reduction) {
   Value vector = reduction.getVector();
   Type element = elementOf(vector);
@@ -276,9 +203,9 @@ Value RowBody::reduce(vector::ReductionOp reduction) {
     Value &slot = partial[width];
     slot = slot ? combine(slot, value) : value;
   };
-  Walk walk = walkOf(widthOf(vector), breaksOf(vector));
+  Walk walk = walkOf(widthOf(vector), breaks.of(vector));
   for (auto range : walk.loops) {
-    Value start = splat(neutral(builder, reduction.getKind(), type), chunk);
+    Value start = splat(getNeutral(builder, reduction.getKind(), type), chunk);
     auto loop = scf::ForOp::create(builder, loc, index(range.first), index(range.second), index(chunk), start);
     {
       OpBuilder::InsertionGuard guard(builder);
@@ -317,7 +244,7 @@ void RowBody::emitYield(YieldOp yield, Value row) {
     auto &group = entry.second;
     SmallVector<int64_t> edges;
     for (auto &store : group)
-      edges.append(breaksOf(store.first));
+      edges.append(breaks.of(store.first));
     llvm::sort(edges);
     edges.erase(llvm::unique(edges), edges.end());
     forEachPiece(walkOf(entry.first, edges), [&](const Piece &piece) {
@@ -340,7 +267,7 @@ void RowBody::emitOp(Operation *inner) {
         Value row = lookup.getRow(), memory = lookupMemory.lookup(row);
         if (!memory || scratch.count(row))
           return;
-        forEachPiece(walkOf(widthOf(row), breaksOf(row)),
+        forEachPiece(walkOf(widthOf(row), breaks.of(row)),
                      [&](const Piece &piece) { storeVector(emit(row, piece), memory, column(piece)); });
         scratch[row] = memory;
       })

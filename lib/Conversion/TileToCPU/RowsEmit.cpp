@@ -130,7 +130,7 @@ Value RowBody::emitInsert(vector::InsertStridedSliceOp op, const Piece &piece) {
     return emit(part, piece.shifted(-begin));
   if (piece.high <= begin || piece.low >= end)
     return emit(rest, piece);
-  // Only a fixed piece reaches over an edge: column loops end at the edges (collectBreaks).
+  // Only a fixed piece reaches over an edge: column loops end at the edges (RowBreaks).
   int64_t cuts[] = {piece.low, std::max(piece.low, begin), std::min(piece.high, end), piece.high};
   Type element = cast<VectorType>(op.getType()).getElementType();
   Value result = splat(builder.getZeroAttr(element), piece.width);
@@ -197,30 +197,18 @@ Value RowBody::emitLookup(LookupOp op, const Piece &piece) {
                                   all, unused);
 }
 
-/// bf16 and f16 are computed in f32.
-static Type computeType(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  if (!element.isBF16() && !element.isF16())
-    return type;
-  Type f32 = Float32Type::get(type.getContext());
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.clone(f32);
-  return f32;
-}
-
 Value RowBody::emitElementwise(Operation *op, const Piece *piece, unsigned result) {
-  // These move or convert bits; everything else on narrow floats is one f32 operation and one rounding.
-  bool isExact = isa<arith::ExtFOp, arith::TruncFOp, arith::SelectOp, arith::BitcastOp, arith::ConstantOp>(op);
+  bool isExact = isExactOnNarrow(op);
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     Value value = isa<VectorType>(operand.getType()) ? emit(operand, *piece) : scalars.lookup(operand);
-    Type type = isExact ? value.getType() : computeType(value.getType());
+    Type type = isExact ? value.getType() : getComputeType(value.getType());
     operands.push_back(type == value.getType() ? value : Value(arith::ExtFOp::create(builder, loc, type, value)));
   }
   SmallVector<Type> types;
   for (Type type : op->getResultTypes()) {
     Type own = isa<VectorType>(type) ? VectorType::get(piece->width, getElementTypeOrSelf(type)) : type;
-    types.push_back(isExact ? own : computeType(own));
+    types.push_back(isExact ? own : getComputeType(own));
   }
   Operation *clone = op->cloneWithoutRegions();
   clone->setOperands(operands);

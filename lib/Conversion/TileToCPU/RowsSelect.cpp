@@ -163,7 +163,7 @@ void RowBody::emitSelect(SelectOp op) {
   Value scores = op.getScores(), keys = selectMemory[op][0], ids = selectMemory[op][1];
   int64_t count = cast<VectorType>(scores.getType()).getNumElements();
   int64_t chosen = cast<VectorType>(op.getType()).getNumElements();
-  forEachPiece(walkOf(count, breaksOf(scores)), [&](const Piece &piece) {
+  forEachPiece(walkOf(count, breaks.of(scores)), [&](const Piece &piece) {
     Value at = column(piece);
     storeVector(sortKeys(emit(scores, piece), at, count, op.getNan()), keys, at);
   });

@@ -70,6 +70,25 @@ public:
     return param(attr, TensorMapType::get(b.getContext()));
   }
 
+  /// Address of a table of constants beside the kernel, in global memory; i1 lies there as `memory`, i8.
+  Value table(DenseElementsAttr elements, Type memory) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(kernel);
+    auto values = llvm::map_to_vector(elements.getValues<Attribute>(), [&](Attribute value) -> Attribute {
+      if (auto bit = dyn_cast<IntegerAttr>(value); bit && bit.getType() != memory)
+        return IntegerAttr::get(memory, bit.getValue().zext(memory.getIntOrFloatBitWidth()));
+      return value;
+    });
+    int64_t count = elements.getNumElements();
+    std::string name = (kernel.getSymName() + "_table_" + Twine(numTables++)).str();
+    auto global = LLVM::GlobalOp::create(b, loc, LLVM::LLVMArrayType::get(memory, count), /*isConstant=*/true,
+                                         LLVM::Linkage::Internal, name,
+                                         DenseElementsAttr::get(RankedTensorType::get(count, memory), values),
+                                         /*alignment=*/16, /*addrSpace=*/1);
+    b.setInsertionPointToStart(body());
+    return LLVM::AddressOfOp::create(b, loc, global);
+  }
+
   Value c(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
   Value add(Value x, Value y) { return op<arith::AddIOp>(x, y); }
   Value add(Value x, int64_t y) { return y == 0 ? x : add(x, c(y)); }
@@ -106,11 +125,14 @@ private:
 
   KernelOp kernel;
   SmallVector<Attribute> params;
+  int64_t numTables = 0;
 };
 
 /// Build the kernel `name` of a tile op that stands in its function. On failure an error was emitted at the op.
 LogicalResult lower(tile::OffsetsOp op, OpBuilder &builder, StringRef name);
+LogicalResult lower(tile::PlanOp op, OpBuilder &builder, StringRef name);
 LogicalResult lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name);
+LogicalResult lower(tile::RowsOp op, OpBuilder &builder, StringRef name);
 
 /// The kernel of a product that needs neither TMA nor wgmma: any product.
 void lowerSimple(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name);

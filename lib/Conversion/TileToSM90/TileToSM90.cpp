@@ -1,5 +1,6 @@
 //===- TileToSM90.cpp - kernels of tile ops become sm90 kernels ---------------===//
 
+#include "../KernelsToLLVM/ExpandMath.h"
 #include "Lowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "moe/Conversion/Passes.h"
@@ -25,6 +26,17 @@ Operation *getTileOp(func::FuncOp function) {
   return &function.front().front();
 }
 
+/// Makes a body one that the chip can compute. Epilogues mostly round to 16 bits and stand beside products: they take
+/// the chip's approximations of exponentials and quotients. Bodies of rows, which a router's are, are computed as on a
+/// CPU.
+LogicalResult prepareBody(Operation *op) {
+  static constexpr StringRef kApproximated[] = {"exp", "exp2", "log", "log2", "tanh"};
+  bool isProduct = isa<RaggedGemmOp>(op);
+  if (isProduct)
+    op->walk([](arith::DivFOp quotient) { quotient.setFastmath(quotient.getFastmath() | arith::FastMathFlags::arcp); });
+  return moe::expandMath(op, {"cuda", isProduct ? ArrayRef<StringRef>(kApproximated) : ArrayRef<StringRef>()});
+}
+
 struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM90> {
   void runOnOperation() override {
     auto kernels =
@@ -43,7 +55,7 @@ struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM9
     for (func::FuncOp function : functions) {
       Operation *op = getTileOp(function);
       builder.setInsertionPointToEnd(module.getBody());
-      if (!op || failed(convert(op, builder, function.getName())))
+      if (!op || failed(prepareBody(op)) || failed(convert(op, builder, function.getName())))
         return signalPassFailure();
       function.erase();
     }
@@ -51,8 +63,8 @@ struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM9
 
   LogicalResult convert(Operation *op, OpBuilder &builder, StringRef name) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<OffsetsOp, RaggedGemmOp>([&](auto typed) { return sm90::lower(typed, builder, name); })
-        .Default([](Operation *other) { return other->emitOpError("has no kernel for target sm_90a"); });
+        .Case<OffsetsOp, PlanOp, RaggedGemmOp, RowsOp>([&](auto typed) { return sm90::lower(typed, builder, name); })
+        .Default([](Operation *) -> LogicalResult { llvm_unreachable("every kernel op of tile is above"); });
   }
 };
 

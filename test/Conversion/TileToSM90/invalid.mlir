@@ -13,13 +13,35 @@ module {
 
 module {
   module @kernels {
-    func.func @k(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
-      // expected-error @+1 {{'tile.rows' op has no kernel for target sm_90a}}
-      tile.rows ins(%x : memref<?x64xf32>) outs(%y : memref<?x64xf32>) {
-      ^bb0(%r: index, %xs: memref<?x64xf32>):
-        %row = tile.load %xs[%r] : memref<?x64xf32> -> vector<64xf32>
-        tile.yield %row : vector<64xf32>
+    func.func @k(%x: memref<?x4xf32>, %y: memref<?x4xf32>) {
+      tile.rows ins(%x : memref<?x4xf32>) outs(%y : memref<?x4xf32>) {
+      ^bb0(%r: index, %xs: memref<?x4xf32>):
+        // expected-error @+1 {{expected dense elements on target sm_90a}}
+        %c = arith.constant dense_resource<numbers> : vector<4xf32>
+        tile.yield %c : vector<4xf32>
       }
+      return
+    }
+  }
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      numbers: "0x040000000000803F000000400000404000008040"
+    }
+  }
+#-}
+
+// -----
+
+module {
+  module @kernels {
+    func.func @k(%ids: memref<?x2xi32>, %s: memref<30000xi32>, %b: memref<30000x2xi64>, %p: memref<?xi32>, %t: memref<?xi32>, %i: memref<?x2xi32>,
+                 %d: memref<1xi64>) {
+      // expected-error @+1 {{has 30000 groups, expected at most 24576 on target sm_90a}}
+      tile.plan ids(%ids : memref<?x2xi32>)
+          outs(%s, %b, %p, %t, %i, %d : memref<30000xi32>, memref<30000x2xi64>, memref<?xi32>, memref<?xi32>, memref<?x2xi32>, memref<1xi64>)
       return
     }
   }

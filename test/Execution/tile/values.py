@@ -155,11 +155,11 @@ def case_groups_and_faults() -> None:
             groups=4,
         )
         programs = levels(text)
-        # Groups without rows may stand anywhere; the body must not run for rows outside, which hold NaN.
+        # Groups without rows may stand anywhere in order; the body must not run for rows outside, which hold NaN.
         for m, bounds in [
             (0, [[0, 0]] * 4),
             (5, [[0, 5], [5, 5], [5, 5], [5, 5]]),
-            (5000, [[0, 0], [7, 1200], [0, 0], [1201, 4999]]),
+            (5000, [[0, 0], [7, 1200], [1200, 1200], [1201, 4999]]),
             (900, [[0, 0], [3, 3], [3, 450], [900, 900]]),
         ]:
             x = random.integers(-3, 4, (m, width)).astype(f32)

@@ -191,8 +191,9 @@ LogicalResult WgmmaWaitOp::verify() { return verifyAccumulators(*this, getAccs()
 //===----------------------------------------------------------------------===//
 
 LogicalResult ForTilesOp::verify() {
-  for (auto [name, value] : {std::pair<StringRef, int64_t>{"groups", getGroups()},
-                             {"columns", getColumns()},
+  if (static_cast<int64_t>(getGroups()) < 0) // (C1)
+    return emitOpError() << "groups is " << static_cast<int64_t>(getGroups()) << ", expected at least 0";
+  for (auto [name, value] : {std::pair<StringRef, int64_t>{"columns", getColumns()},
                              {"tile_m", getTileM()},
                              {"tile_n", getTileN()},
                              {"raster", getRaster()}})

@@ -19,6 +19,10 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   Type element = getElementTypeOrSelf(op.getRhs());
   if (!element.isBF16() && !element.isF16())
     return refuse("operands are not bf16 or f16");
+  if (op.getNumGroups() == 0)
+    return refuse("there are no groups");
+  if (op.getK() == 0)
+    return refuse("there is nothing to sum over");
   if (!op.getLhs())
     return refuse("lhs is absent");
   if (cast<ShapedType>(op.getLhs().getType()).getRank() != 2)

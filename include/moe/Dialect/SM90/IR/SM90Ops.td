@@ -313,7 +313,7 @@ def SM90_ForTilesOp : SM90_Op<"for_tiles", [AttrSizedOperandSegments, SingleBloc
     Tiles of a section are visited in bands of `raster` tiles of rows, columns outside.
 
     Constraints:
-    - (C1) tile_m, tile_n, columns, groups and raster are positive.
+    - (C1) tile_m, tile_n, columns and raster are positive, groups is not negative.
     - (C2) the region's arguments and the values yielded are as above.
     - (C3) a role takes tiles only for a queue.
   }];
