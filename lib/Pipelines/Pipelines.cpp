@@ -88,7 +88,7 @@ namespace {
 
 struct CommandLineOptions : PassPipelineOptions<CommandLineOptions> {
   ListOption<std::string> disabledFusions{*this, "disable-fusion",
-                                          llvm::cl::desc("fusions to leave out: epilogue, gather, weights")};
+                                          llvm::cl::desc("fusions to leave out: epilogue, gather, rows, weights")};
 
   moe::PipelineOptions get() const {
     moe::PipelineOptions options;

@@ -5,7 +5,7 @@
 // RUN: moe-opt %s --moe-to-tile-pipeline="disable-fusion=epilogue,gather,weights"
 
 // NOPE: nope
-// VALUE: error: tile-fuse: disable names 'epilog', expected epilogue or gather
+// VALUE: error: tile-fuse: disable names 'epilog', expected epilogue, gather or rows
 
 func.func @f(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %x : tensor<4x8xf32>

@@ -72,11 +72,12 @@ static cl::opt<Phase>
 static cl::opt<std::string> dumpDir("dump-dir",
                                     cl::desc("directory for one file a phase and, on failure, a reproducer"),
                                     cl::value_desc("dir"), cl::cat(category));
-enum class Fusion { Epilogue, Gather, Weights };
+enum class Fusion { Epilogue, Gather, Rows, Weights };
 static cl::list<Fusion> disabledFusions(
     "disable-fusion", cl::desc("fusions to leave out"), cl::CommaSeparated, cl::cat(category),
     cl::values(clEnumValN(Fusion::Epilogue, "epilogue", "elementwise work in a product's epilogue"),
                clEnumValN(Fusion::Gather, "gather", "gathered rows as a product's source"),
+               clEnumValN(Fusion::Rows, "rows", "row-wise work with the row-wise work before it"),
                clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
 static cl::opt<bool> cached("cache", cl::desc("take the program from the cache on disk, or put it there"),
                             cl::cat(category));
@@ -184,7 +185,7 @@ int main(int argc, char **argv) {
     options.level = *level;
   }
   for (Fusion fusion : disabledFusions) {
-    constexpr StringLiteral names[] = {"epilogue", "gather", "weights"};
+    constexpr StringLiteral names[] = {"epilogue", "gather", "rows", "weights"};
     options.pipeline.disabledFusions.push_back(names[static_cast<unsigned>(fusion)].str());
   }
   options.dumpDir = dumpDir;

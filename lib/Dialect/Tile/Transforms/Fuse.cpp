@@ -19,7 +19,7 @@ struct Fusion {
   void (*run)(RowsOp, RewriterBase &);
 };
 
-constexpr Fusion kFusions[] = {{"gather", fuseGather}, {"epilogue", fuseEpilogue}};
+constexpr Fusion kFusions[] = {{"gather", fuseGather}, {"epilogue", fuseEpilogue}, {"rows", fuseRows}};
 
 struct Fuse : tile::impl::TileFusePassBase<Fuse> {
   using TileFusePassBase::TileFusePassBase;
@@ -28,7 +28,7 @@ struct Fuse : tile::impl::TileFusePassBase<Fuse> {
     for (const std::string &name : disable)
       if (llvm::none_of(kFusions, [&](const Fusion &fusion) { return fusion.name == name; }))
         return emitError(UnknownLoc::get(context))
-               << "tile-fuse: disable names '" << name << "', expected epilogue or gather";
+               << "tile-fuse: disable names '" << name << "', expected epilogue, gather or rows";
     return success();
   }
 

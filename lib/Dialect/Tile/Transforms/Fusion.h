@@ -18,6 +18,9 @@ void fuseEpilogue(RowsOp rows, RewriterBase &rewriter);
 /// Turns a copy of rows index[r] that feeds products into their `gather`. May erase `rows`.
 void fuseGather(RowsOp rows, RewriterBase &rewriter);
 
+/// Moves the op that gives a body its own row into the body. May erase `rows` and that op.
+void fuseRows(RowsOp rows, RewriterBase &rewriter);
+
 } // namespace mlir::tile
 
 #endif

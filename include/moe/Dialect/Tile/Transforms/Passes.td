@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def TileFusePass : Pass<"tile-fuse"> {
-  let summary = "fuses row-wise ops into the matrix products around them";
+  let summary = "fuses row-wise ops into the matrix products around them, and with each other";
   let description = [{
     - **epilogue**: a `tile.rows` whose body is elementwise on the row of a product moves into the product's epilogue. The product has no
       other use, the same bounds, one accumulator and one out. The body may read, beside the product's row: a value a row, a row of
@@ -14,6 +14,8 @@ def TileFusePass : Pass<"tile-fuse"> {
       interleaved) become two accumulators, for each of which the product's own epilogue runs.
     - **gather**: a `tile.rows` that only copies row `index[r]` of a tensor becomes the `gather` of the products that use it, if all its
       uses are their left sides.
+    - **rows**: a `tile.rows` that reads of another one its own row, and nothing else, takes over its body: nothing goes through memory between
+      the two. Both have the same number of rows and the same bounds. Results of the first that have other uses become results of the fused op.
 
     A fused result skips the rounding of the product that stood between the two ops: `extf(truncf(acc))` becomes `acc`.
     What applies but is not fused gets a remark that says why.
@@ -48,7 +50,7 @@ def TileFusePass : Pass<"tile-fuse"> {
     ```
   }];
   let options = [
-    ListOption<"disable", "disable", "std::string", "fusions to leave out: epilogue, gather">
+    ListOption<"disable", "disable", "std::string", "fusions to leave out: epilogue, gather, rows">
   ];
   let dependentDialects = ["::mlir::tile::TileDialect"];
 }
