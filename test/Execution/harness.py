@@ -2,17 +2,22 @@
 
 Every output and workspace lies between guard bytes and is filled with 0xFF (NaN, -1) before a run, so that what a
 program leaves unwritten or writes out of range is seen. As a program: harness.py FILE FUNCTION runs one test function.
+
+The same tests run on a GPU, where there is no compiler: with MOE_KEEP=FOLDER and MOE_KEEP_TARGET=TARGET every program is
+compiled for that target too and kept; with MOE_KEPT=FOLDER the tests take their programs from there. Both need one MOE_SEED.
 """
 
 from __future__ import annotations
 
+import ctypes
+import hashlib
 import importlib.util
 import os
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import ml_dtypes
@@ -24,6 +29,7 @@ from moe_mlir._runtime import Buffer, MoeError, Runtime, Session  # noqa: F401  
 
 BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
 os.environ.setdefault("MOE_HOME", str(BUILD))
+KEEP, KEPT = os.environ.get("MOE_KEEP"), os.environ.get("MOE_KEPT")
 GUARD = 256
 bf16 = np.dtype(ml_dtypes.bfloat16)
 f16, f32, i32, i64 = np.dtype("f2"), np.dtype("f4"), np.dtype("i4"), np.dtype("i8")
@@ -31,7 +37,9 @@ DTYPES = [f32, bf16, f16, i32, i64, np.dtype("i1"), np.dtype("u1"), np.dtype("?"
 NAMES = {f32: "f32", bf16: "bf16", f16: "f16", i32: "i32", i64: "i64"}
 
 
-_library = Runtime(BUILD / "lib" / "libmoert.so.0")
+_library = Runtime(BUILD / "lib" / ("libmoert.so" if KEPT else "libmoert.so.0"))
+# Whether programs are for a GPU.
+ON_GPU = os.environ.get("MOE_KEPT_TARGET") == "cuda"
 
 
 class _Guarded:
@@ -48,6 +56,49 @@ class _Guarded:
             assert (guard == 0xA5).all(), f"bytes {name} {what} were written"
 
 
+class _Copies:
+    """Copies of arrays on a GPU for one run, between guard bytes and at the same distance from an aligned address."""
+
+    memory = None  # a gpu.arrays.Device, made when it is first needed
+
+    def __init__(self):
+        if _Copies.memory is None:
+            sys.path[:0] = [str(Path(__file__).parents[2] / p) for p in ("python/benchmarks", "test/Execution/gpu")]
+            from arrays import Device
+
+            _Copies.memory = Device()
+        self.spans: list[tuple[int, int, int, int, object]] = []  # of the array: begin, end; of the copy: begin, base
+
+    def address(self, begin: int, end: int) -> int:
+        """Where the bytes of this process from begin to end are on the GPU."""
+        for first, last, copy, *_ in self.spans:
+            if first <= begin and end <= last:
+                return copy + begin - first
+        size = end - begin
+        base, owner = self.memory.allocate(size + 2 * GUARD + 64)
+        copy = base + GUARD + (begin - base - GUARD) % 64
+        self.memory.fill(base, 0xA5, size + 2 * GUARD + 64)
+        if size:
+            self.memory.write(copy, np.frombuffer((ctypes.c_uint8 * size).from_address(begin), np.uint8))
+        self.spans.append((begin, end, copy, base, owner))
+        return copy
+
+    def buffer(self, array: np.ndarray) -> Buffer:
+        here = Buffer.of(array)
+        copy = self.address(here.pointer, here.pointer + here.size_bytes)
+        return Buffer(copy, here.dtype, here.shape, here.strides, self)
+
+    def back(self) -> None:
+        """Takes everything back; fails if a guard byte was written."""
+        for begin, end, copy, base, _ in self.spans:
+            size = end - begin
+            raw = self.memory.read(base, size + 2 * GUARD + 64)
+            at = copy - base
+            for name, guard in (("before", raw[:at]), ("after", raw[at + size :])):
+                assert (guard == 0xA5).all(), f"bytes {name} an array or the workspace were written"
+            ctypes.memmove(begin, raw[at : at + size].ctypes.data, size)
+
+
 class Program:
     """A compiled program with a session for each number of threads asked for."""
 
@@ -58,6 +109,8 @@ class Program:
         self.faults: dict[str, tuple[int, int, int, int]] = {}
 
     def _session(self, threads: int) -> Session:
+        if ON_GPU:
+            threads = 0
         if threads not in self.sessions:
             self.sessions[threads] = Session(self.program, threads=threads)
         return self.sessions[threads]
@@ -83,8 +136,17 @@ class Program:
         workspace = _Guarded(size)
         pointer = workspace.data.ctypes.data
         session = self._session(threads)
-        session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size)
+        if ON_GPU:
+            copies = _Copies()
+            on_gpu = [copies.buffer(array) for array in (*arrays, *inputs)]
+            pointer, stream = copies.address(pointer, pointer + size), copies.memory.stream
+            session.enqueue(chosen, on_gpu[len(arrays) :], on_gpu[: len(arrays)], pointer, size, stream)
+            copies.memory.wait()
+        else:
+            session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size)
         self.faults = {f.kind: (f.count, f.row, f.value, f.limit) for f in session.poll(pointer)}
+        if ON_GPU:
+            copies.back()
         for i, guard in enumerate(guards):
             guard.check(f"output {i}")
         workspace.check("the workspace")
@@ -98,8 +160,25 @@ def tool(name: str, *arguments: str, text: str = "") -> subprocess.CompletedProc
     return done
 
 
+def _kept(folder: str, text: str, *options: str) -> Path:
+    name = hashlib.sha256("\0".join((text, *options)).encode()).hexdigest()[:24]
+    return Path(folder, name)
+
+
 def compile(text: str, *options: str) -> Program:
     """Compiles moe text for this machine's CPU."""
+    if KEPT:
+        kept = _kept(KEPT, text, *options)
+        refusal = kept.with_suffix(".txt")
+        assert not refusal.exists(), f"moe-compile {' '.join(options)} failed:\n{refusal.read_text()}\n{text}"
+        return Program(kept.with_suffix(".moe").read_bytes())
+    if KEEP:
+        kept = _kept(KEEP, text, *options)
+        done = tool(
+            "moe-compile", "-", f"--target={os.environ['MOE_KEEP_TARGET']}", "-o", f"{kept}.moe", *options, text=text
+        )
+        if done.returncode:
+            kept.with_suffix(".txt").write_text(done.stderr)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "in.mlir"), Path(folder, "out.moe")
         source.write_text(text)
@@ -110,6 +189,8 @@ def compile(text: str, *options: str) -> Program:
 
 def refused(text: str, *options: str) -> str:
     """What moe-compile says about text that it must refuse."""
+    if KEPT:
+        return _kept(KEPT, text, "refused", *options).read_text()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "in.mlir")
         source.write_text(text)
@@ -117,6 +198,8 @@ def refused(text: str, *options: str) -> str:
         assert done.returncode == 1, f"moe-compile accepted:\n{text}"
         assert "error:" in done.stderr, f"no error was printed: {done.stderr}"
         assert not Path(folder, "out.moe").exists(), "a failed compile left a file behind"
+        if KEEP:
+            _kept(KEEP, text, "refused", *options).write_text(done.stderr)
         return done.stderr
 
 
@@ -159,14 +242,18 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def main() -> None:
-    path, function = Path(sys.argv[1]), sys.argv[2]
+def find(path: Path, function: str) -> Callable[[], None]:
+    """A test function of a file."""
     sys.path[:0] = [str(Path(__file__).parent), str(path.parent)]
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    getattr(module, function)()
+    return getattr(module, function)
+
+
+def main() -> None:
+    find(Path(sys.argv[1]), sys.argv[2])()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import reference
 import texts
-from harness import bf16, close, compile, equal, f16, f32, i32, i64, rng
+from harness import ON_GPU, bf16, close, compile, equal, f16, f32, i32, i64, rng
+from one_layer import Layer, dimension
 
 ROUNDING = {f32: 1e-5, bf16: 2**-8, f16: 2**-11}
 
@@ -37,10 +38,6 @@ def padded(x: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     view = whole[tuple(slice(0, n) for n in x.shape)]
     view[...] = x
     return view
-
-
-def dimension(generator: np.random.Generator) -> int:
-    return int(generator.choice([1, 2, 3, 7, 8, 16, 17, 31, 32, 33, 48, 64, 65, 96, 100, 128, 130]))
 
 
 def ragged_products(dtype: np.dtype) -> None:
@@ -90,7 +87,10 @@ def ragged_products(dtype: np.dtype) -> None:
         assert once.tobytes() == again.tobytes(), f"{what}: bits depend on the number of threads"
         output = padded(np.zeros_like(once), generator)
         program.run(*(padded(x, generator) for x in inputs), entry=name, outputs=[output])
-        assert once.tobytes() == output.tobytes(), f"{what}: bits depend on the strides"
+        if ON_GPU:  # what TMA cannot address is multiplied by another kernel
+            close(output, expected, tolerance, what)
+        else:
+            assert once.tobytes() == output.tobytes(), f"{what}: bits depend on the strides"
 
 
 def property_ragged_products_f32() -> None:
@@ -193,59 +193,11 @@ def property_plans() -> None:
 def layers(dtype: np.dtype, *options: str) -> None:
     """Whole layers, all sizes and options at random."""
     generator = rng()
-    text, checks = "", []
-    for number in range(4):
-        name = f"f{number}"
-        experts, h, f = int(generator.integers(1, 17)), dimension(generator), dimension(generator)
-        k = int(generator.integers(1, min(experts, 4) + 1))
-        tokens = int(generator.choice([0, 1, 5, 40, 70]))
-        static, with_bias = bool(generator.random() < 0.5), bool(generator.random() < 0.5)
-        align = int(generator.choice([1, 1, 8]))
-        layout, function = str(generator.choice(["kn", "nk"])), str(generator.choice(["softmax", "sigmoid"]))
-        form = dict(
-            generator.choice(
-                [
-                    {},
-                    {"layout": "interleaved"},
-                    {"limit": 1.0},
-                    {"function": "gelu_tanh"},
-                    {"layout": "interleaved", "limit": 7.0, "alpha": 1.702, "up_offset": 1.0},
-                ]
-            )
-        )
-        activation = [f"function = #moe.gate<{form['function']}>"] if "function" in form else []
-        activation += [f"layout = #moe.halves<{form['layout']}>"] if "layout" in form else []
-        activation += [f"{key} = {form[key]} : f32" for key in ("limit", "alpha", "up_offset") if key in form]
-        text += texts.layer(
-            experts, tokens if static else None, k, h, f, dtype, layout=layout, function=function,
-            normalize="renormalize", activation=", ".join(activation), bias=with_bias, align=align, name=name,
-        )  # fmt: skip
-        x = generator.standard_normal((tokens, h)).astype(dtype)
-        router = generator.standard_normal((h, experts)).astype(dtype)
-        w1 = (generator.standard_normal((experts, h, 2 * f)) / np.sqrt(h)).astype(dtype)
-        w2 = (generator.standard_normal((experts, f, h)) / np.sqrt(f)).astype(dtype)
-        b1, b2 = (generator.standard_normal((experts, n)).astype(dtype) for n in (2 * f, h))
-        what = f"{name}: {dtype} E={experts} T={tokens} k={k} H={h} F={f} {layout} {function} {form} bias={with_bias} align={align}"
-        print(what)
-        checks.append((name, what, k, layout, function, form, with_bias, align, x, router, w1, w2, b1, b2))
-    program = compile(text, *options)
-    for name, what, k, layout, function, form, with_bias, align, x, router, w1, w2, b1, b2 in checks:
-        passed = [w1, w2] if layout == "kn" else [np.ascontiguousarray(w.swapaxes(1, 2)) for w in (w1, w2)]
-        ids, weights, out = program.run(x, router, *passed, *([b1, b2] if with_bias else []), entry=name)
-        logits = x.astype(np.float64) @ router.astype(np.float64)
-        scores = reference.scores(logits, function)
-        expected_ids, values = reference.select(scores, k)
-        ordered = np.sort(scores, axis=1)[:, ::-1]
-        clear = (ordered[:, :k] - ordered[:, 1 : k + 1] > 1e-5).all(1) if scores.shape[1] > k else np.ones(len(x), bool)
-        equal(np.sort(ids, 1)[clear], np.sort(expected_ids, 1)[clear], f"{what}: ids")
-        chosen = np.take_along_axis(scores, ids, 1)
-        close(weights, reference.normalize(chosen, True), 1e-4, f"{what}: weights")
-        plan = reference.plan(ids, scores.shape[1], align=align)
-        groups = [tuple(int(v) for v in b) for b in plan["bounds"]]
-        y1 = reference.ragged_matmul(reference.gather(x, plan["token"]), w1, groups, bias=b1 if with_bias else None)
-        a = reference.gated_activation(y1, **form)
-        y2 = reference.ragged_matmul(a, w2, groups, bias=b2 if with_bias else None)
-        close(out, reference.combine(y2, plan["inverse"], weights), 1e-5 if dtype == f32 else 0.02, what)
+    drawn = [Layer.draw(generator, dtype, f"f{number}") for number in range(4)]
+    program = compile("".join(layer.text() for layer in drawn), *options)
+    for layer in drawn:
+        print(layer)
+        layer.check(program, layer.inputs(generator))
 
 
 def property_layers_f32() -> None:
@@ -261,11 +213,11 @@ def property_layers_f16() -> None:
 
 
 def property_layers_without_fusion_f32() -> None:
-    layers(f32, "--disable-fusion=epilogue,gather,weights")
+    layers(f32, "--disable-fusion=epilogue,gather,rows,weights")
 
 
 def property_layers_without_fusion_bf16() -> None:
-    layers(bf16, "--disable-fusion=epilogue,gather,weights")
+    layers(bf16, "--disable-fusion=epilogue,gather,rows,weights")
 
 
 def property_layers_of_the_lower_level_of_cpu() -> None:

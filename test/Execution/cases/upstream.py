@@ -152,7 +152,7 @@ def case_ragged_rows_are_zero_outside_their_groups() -> None:
     ragged = "#moe.ragged<groups = 2, tail = undefined>"
     x = np.full((8, 5), np.nan, f32)
     x[:5] = 0
-    for options in ([], ["--disable-fusion=epilogue,gather,weights"]):
+    for options in ([], ["--disable-fusion=epilogue,gather,rows,weights"]):
         (y,) = compile(
             f"""func.func @main(%x: tensor<8x5xf32, {ragged}>, %s: tensor<2xi32>, %w: tensor<2x5x5xf32>)
     -> (tensor<2x5xf32>) {{
@@ -196,7 +196,7 @@ def case_no_row_is_in_a_group() -> None:
   return %l, %sum : {ragged}, {tensor([g, 4], f32)}
 }}
 """
-    for options in ([], ["--disable-fusion=epilogue,gather,weights"]):
+    for options in ([], ["--disable-fusion=epilogue,gather,rows,weights"]):
         program = compile(text, *options)
         for name, m, g in (("sizes", 8, 2), ("groups", 8, 0), ("rows", 0, 2)):
             y, total = program.run(np.full((m, 4), np.nan, f32), np.ones((g, 4, 4), f32), entry=name)

@@ -1,7 +1,7 @@
 // REQUIRES: cpu-target
 // RUN: moe-compile %s -o %t.moe
 // RUN: moe-run %t.moe --input %S/../jax/layer_gpt_oss_f32.npz --check %S/../jax/layer_gpt_oss_f32.npz --rtol-of-max 1e-5
-// RUN: moe-compile %s -o %t.unfused.moe --disable-fusion=epilogue,gather,weights
+// RUN: moe-compile %s -o %t.unfused.moe --disable-fusion=epilogue,gather,rows,weights
 // RUN: moe-run %t.unfused.moe --input %S/../jax/layer_gpt_oss_f32.npz --check %S/../jax/layer_gpt_oss_f32.npz --rtol-of-max 1e-5
 
 // gpt-oss: the best four of 128 logits, softmax over those; biased experts; interleaved, clamped gate and up, with up + 1.
