@@ -30,7 +30,7 @@ struct Run {
   moe_status *step(size_t i);
   moe_status *launch(const Step &step);
   moe_status *makeParam(const Step &step, const Param &param, void *to);
-  /// The first parameter whose tensor map cannot be made of the arguments, or NULL.
+  /// The first parameter whose tensor map cannot be made of the arguments, or whose argument is not aligned, or NULL.
   const Param *findMisfit(const Step &step, const Kernel &kernel);
   TiledShape shapeOf(const Step &step, const Param &param);
   moe_status *move(const Step &step);
@@ -50,9 +50,17 @@ TiledShape Run::shapeOf(const Step &step, const Param &param) {
 }
 
 const Param *Run::findMisfit(const Step &step, const Kernel &kernel) {
-  for (const Param &param : kernel.cuda.params)
-    if (param.kind == Param::TensorMap && !shapeOf(step, param).fits(param.rank))
+  for (const Param &param : kernel.cuda.params) {
+    bool fits = true;
+    if (param.kind == Param::TensorMap) {
+      fits = shapeOf(step, param).fits(param.rank);
+    } else if (param.kind == Param::Pointer && param.align > 1) {
+      uint32_t buffer = step.args[param.arg];
+      fits = isAligned(entry.buffers[buffer], frame.descriptor(buffer), param.align);
+    }
+    if (!fits)
       return &param;
+  }
   return nullptr;
 }
 
@@ -94,9 +102,10 @@ moe_status *Run::launch(const Step &step) {
     const Kernel &kernel = executor.program.kernels[number];
     if (kernel.cuda.fallback < 0)
       return MOERT_ERROR(MOE_UNSUPPORTED,
-                         "kernel '%s' cannot take argument %u: its address, %p, or a stride is not a multiple of 16 "
+                         "kernel '%s' cannot take argument %u: its address, %p, or a stride is not a multiple of %u "
                          "bytes or too large",
-                         kernel.name, misfit->arg, pointerOf(frame.descriptor(step.args[misfit->arg])));
+                         kernel.name, misfit->arg, pointerOf(frame.descriptor(step.args[misfit->arg])),
+                         misfit->kind == Param::TensorMap ? kGranule : misfit->align);
     number = uint32_t(kernel.cuda.fallback);
   }
   launched = number;

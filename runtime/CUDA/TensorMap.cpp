@@ -7,7 +7,6 @@
 using namespace moert;
 using namespace moert::cuda;
 
-static constexpr uint64_t kGranule = 16;
 static constexpr uint64_t kMostDim = uint64_t(1) << 32, kMostStride = uint64_t(1) << 40;
 
 TiledShape::TiledShape(const Param &param, const Buffer &buffer, const int64_t *descriptor, uint64_t nowhere) {
@@ -46,11 +45,23 @@ bool TiledShape::fits(uint32_t rank) const {
   return true;
 }
 
+bool moert::cuda::isAligned(const Buffer &buffer, const int64_t *descriptor, uint32_t align) {
+  const int64_t *sizes = sizesOf(descriptor), *strides = stridesOf(descriptor, buffer.rank);
+  if (std::find(sizes, sizes + buffer.rank, 0) != sizes + buffer.rank)
+    return true;
+  if (uint64_t(reinterpret_cast<uintptr_t>(pointerOf(descriptor))) % align)
+    return false;
+  for (int32_t d = 0; d + 1 < buffer.rank; ++d)
+    if (uint64_t(strides[d]) * moe_dtype_size(buffer.dtype) % align)
+      return false;
+  return true;
+}
+
 /// CUtensorMapDataType.
-static int dataType(moe_dtype dtype) {
-  switch (dtype) {
+static int dataType(const Param &param) {
+  switch (param.element) {
   case MOE_F32:
-    return 7;
+    return param.tf32 ? 11 : 7;
   case MOE_BF16:
     return 9;
   case MOE_F16:
@@ -67,7 +78,7 @@ static int dataType(moe_dtype dtype) {
 moe_status *moert::cuda::encode(const Driver &driver, const Param &param, const TiledShape &shape, TensorMap &map) {
   constexpr int kNoInterleave = 0, kSwizzle128B = 3, kPromotion256B = 3, kZeros = 0;
   const uint32_t steps[kMaxMapRank] = {1, 1, 1, 1, 1};
-  MOERT_CUDA(driver, TensorMapEncodeTiled, &map, dataType(param.element), param.rank,
+  MOERT_CUDA(driver, TensorMapEncodeTiled, &map, dataType(param), param.rank,
              reinterpret_cast<void *>(uintptr_t(shape.address)), shape.dims, shape.strides, param.box, steps,
              kNoInterleave, kSwizzle128B, kPromotion256B, kZeros);
   return nullptr;

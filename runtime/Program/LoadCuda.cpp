@@ -39,6 +39,10 @@ static moe_status *decodeTensorMap(const char *kernel, size_t i, const fb::Param
   size_t element = int(from.element()) < 0 ? 0 : moe_dtype_size(moe_dtype(int(from.element())));
   if (!element || from.element() == fb::DType::I1)
     return BAD_PARAM("a tensor map has element type %d, which none can have", int(from.element()));
+  if (from.tf32() && from.element() != fb::DType::F32)
+    return BAD_PARAM("a tensor map rounds %s to TF32, but only f32 can be",
+                     moe_dtype_name(moe_dtype(int(from.element()))));
+  to.tf32 = from.tf32();
   to.rank = uint8_t(rank);
   to.element = moe_dtype(int(from.element()));
   MOERT_TRY(decodeTerms(kernel, i, "dimension", from.dims(), to.dims));
@@ -80,8 +84,12 @@ static moe_status *decodeParam(const char *kernel, size_t i, const fb::Param &fr
     return BAD_PARAM("it is made of %s %u of %u", isScalar ? "scalar" : "argument", to.arg, limit);
   if (from.kind() == fb::ParamKind::TensorMap)
     return decodeTensorMap(kernel, i, from, to);
-  if (from.kind() == fb::ParamKind::Pointer)
+  if (from.kind() == fb::ParamKind::Pointer) {
+    to.align = from.align();
+    if (!to.align || to.align > kMaxAlign || to.align & (to.align - 1))
+      return BAD_PARAM("it is aligned to %u bytes, but must be to a power of two up to %u", to.align, kMaxAlign);
     return nullptr;
+  }
   if (from.width() != 32 && from.width() != 64)
     return BAD_PARAM("it has %u bits, but must have 32 or 64", from.width());
   to.width = uint8_t(from.width());
@@ -148,9 +156,9 @@ moe_status *moert::checkFallbacks(const std::vector<Kernel> &kernels) {
       return MOERT_ERROR(MOE_BAD_PROGRAM, "the fallback '%s' of kernel '%s' has itself a fallback", other.name,
                          kernel.name);
     for (const Param &param : other.cuda.params)
-      if (param.kind == Param::TensorMap)
-        return MOERT_ERROR(MOE_BAD_PROGRAM, "the fallback '%s' of kernel '%s' takes a tensor map", other.name,
-                           kernel.name);
+      if (param.kind == Param::TensorMap || (param.kind == Param::Pointer && param.align > 1))
+        return MOERT_ERROR(MOE_BAD_PROGRAM, "the fallback '%s' of kernel '%s' takes %s", other.name, kernel.name,
+                           param.kind == Param::TensorMap ? "a tensor map" : "only an aligned argument");
   }
   return nullptr;
 }

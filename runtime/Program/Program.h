@@ -93,7 +93,7 @@ struct Term {
 constexpr uint32_t kMaxMapRank = 5;
 /// Bytes of a kernel's parameters, which the driver takes as one block.
 constexpr uint32_t kMaxParamBytes = 4096;
-constexpr uint32_t kMaxSharedBytes = 232448, kMaxThreads = 1024, kMaxParams = 128;
+constexpr uint32_t kMaxSharedBytes = 232448, kMaxThreads = 1024, kMaxParams = 128, kMaxAlign = 128;
 /// Bytes of a CUtensorMap, and of a launch's place for a counter: a sector of L2 of its own.
 constexpr uint32_t kTensorMapBytes = 128, kCounterBytes = 128;
 
@@ -103,6 +103,8 @@ struct Param {
   Kind kind;
   uint8_t width; ///< bits
   uint8_t rank;  ///< of a tensor map
+  bool tf32;     ///< a tensor map rounds f32 to it
+  uint32_t align;
   uint32_t arg, dim;
   uint32_t offset; ///< in the block where the host makes all parameters, in bytes
   moe_dtype element;

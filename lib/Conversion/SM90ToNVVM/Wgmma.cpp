@@ -16,7 +16,7 @@ constexpr int64_t kAddressMask = 0x3ffff;
 constexpr int64_t kBoxOffset = 8192 / 16, kHighWord = ((1ll << 30) | 64) << 32;
 
 int64_t leadingOffset(Major major) { return major == Major::MN ? kBoxOffset : 1; }
-/// From one k16 to the next: 32 bytes of each row, or 16 rows of 128 bytes.
+/// From one step of k to the next (16 elements of 2 bytes, 8 of 4): 32 bytes of each row, or 16 rows of 128 bytes.
 int64_t stepK(Major major) { return major == Major::MN ? 128 : 2; }
 /// From 64 rows (columns) to the next: 64 rows of 128 bytes, or a box.
 constexpr int64_t kStepM64 = 8192 / 16;
@@ -51,9 +51,12 @@ struct LowerWgmma : OpConversionPattern<WgmmaOp> {
     auto descriptor = [&](Value low, int64_t offset) {
       return emit.ori(emit.extu(emit.add(low, offset), emit.i64()), high);
     };
-    auto type = op.getElement().isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+    bool tf32 = op.getElement().isTF32();
+    auto type = tf32                       ? NVVM::WGMMATypes::tf32
+                : op.getElement().isBF16() ? NVVM::WGMMATypes::bf16
+                                           : NVVM::WGMMATypes::f16;
     int64_t columns = cast<AccType>(op.getAccs().front().getType()).getColumns();
-    auto shape = NVVM::MMAShapeAttr::get(rewriter.getContext(), 64, columns, 16);
+    auto shape = NVVM::MMAShapeAttr::get(rewriter.getContext(), 64, columns, tf32 ? 8 : 16);
     SmallVector<Value> accs(adaptor.getAccs());
     emit.op<NVVM::WgmmaFenceAlignedOp>();
     for (int64_t k = 0; k < 4; ++k) {

@@ -42,7 +42,9 @@ public:
   static int64_t number(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
   static MemRefType memref(Value operand) { return cast<MemRefType>(operand.getType()); }
 
-  Value pointer(Value operand) { return param(PointerAttr::get(b.getContext(), number(operand)), global()); }
+  Value pointer(Value operand) {
+    return param(PointerAttr::get(b.getContext(), number(operand), /*align=*/1), global());
+  }
   Value size(Value operand, int64_t dim, int64_t width = 32) {
     return param(SizeAttr::get(b.getContext(), number(operand), dim, width), b.getIntegerType(width));
   }
@@ -64,9 +66,10 @@ public:
   TermAttr strideTerm(int64_t dim, int64_t base = 0, int64_t sign = 1) {
     return TermAttr::get(b.getContext(), base, Extent::Stride, dim, sign);
   }
-  Value tensorMap(Value operand, ArrayRef<TermAttr> dims, ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
-    auto attr =
-        sm90::TensorMapAttr::get(b.getContext(), number(operand), memref(operand).getElementType(), dims, strides, box);
+  /// `element` is the operand's, or tf32.
+  Value tensorMap(Value operand, Type element, ArrayRef<TermAttr> dims, ArrayRef<TermAttr> strides,
+                  ArrayRef<int64_t> box) {
+    auto attr = sm90::TensorMapAttr::get(b.getContext(), number(operand), element, dims, strides, box);
     return param(attr, TensorMapType::get(b.getContext()));
   }
 

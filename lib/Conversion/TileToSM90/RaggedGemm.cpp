@@ -16,7 +16,7 @@ using namespace mlir::sm90;
 
 namespace {
 
-constexpr int64_t kConsumerWarps = 8, kConsumers = 2, kBlock = 64; // of k
+constexpr int64_t kConsumerWarps = 8, kConsumers = 2;
 
 /// Whether the epilogue does nothing with the old values of the outs but add f32s to them.
 bool onlyAdds(tile::RaggedGemmOp op) {
@@ -64,7 +64,7 @@ public:
       a = createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster);
       b = createWeights(k, op, schedule.getN(), /*cut=*/cluster);
       rows = k.size(op.getOuts().front(), 0);
-      blocks = k.shr(k.add(k.size(op.getLhs(), 1), kBlock - 1), 6);
+      blocks = countBlocks(k.size(op.getLhs(), 1));
     }
     if (op.getBounds()) {
       bounds = k.pointer(op.getBounds());
@@ -101,13 +101,17 @@ private:
     k.op<YieldOp>(body(tile, block->getArguments().take_back(inits.size())));
   }
 
+  Value countBlocks(Value depth) {
+    int64_t block = getBlock(op.getLhs());
+    return k.shr(k.add(depth, block - 1), llvm::Log2_64(block));
+  }
+
   /// Blocks of k of a tile that is live: at least one, so that an empty group's product is the zeros that its loads
   /// bring.
   Value countBlocks(const Tile &tile) {
     if (!contraction)
       return blocks;
-    Value count = k.shr(k.add(k.sub(tile.end, tile.begin), kBlock - 1), 6);
-    return k.op<arith::MaxSIOp>(count, k.c(1));
+    return k.op<arith::MaxSIOp>(countBlocks(k.sub(tile.end, tile.begin)), k.c(1));
   }
   Value countStages(const Tile &tile) { return k.op<arith::SelectOp>(tile.live, countBlocks(tile), k.c(0)); }
 
@@ -229,8 +233,8 @@ private:
 
   SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first) {
     k.op<WaitOp>(ring, cursor);
-    Type element = KernelBuilder::memref(op.getRhs()).getElementType();
-    auto product = k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, element, first);
+    auto product =
+        k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, getLoadedType(op.getRhs()), first);
     return SmallVector<Value>(product.getResults());
   }
 
@@ -333,13 +337,13 @@ public:
       sink.element = type.getElementType();
       sink.pointer = k.pointer(out);
       if (contraction) {
-        sink.map = k.tensorMap(out, {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
-                               {width, 16, 1});
+        sink.map = k.tensorMap(out, sink.element, {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)},
+                               {k.strideTerm(1), k.strideTerm(0)}, {width, 16, 1});
         sink.pitch = k.stride(out, 1);
         if (readsOld)
           sink.plane = k.stride(out, 0);
       } else {
-        sink.map = k.tensorMap(out, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, 16});
+        sink.map = k.tensorMap(out, sink.element, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, 16});
         sink.pitch = k.stride(out, 0);
       }
       sinks.push_back(sink);

@@ -7,8 +7,8 @@ using namespace mlir::sm90;
 
 namespace {
 
-constexpr int64_t kWidth = 64;      // elements of 128 bytes: one row of the swizzle, one block of k
-constexpr int64_t kBoxBytes = 8192; // 64 rows of 128 bytes
+constexpr int64_t kBoxRows = 64; // of a box that is MN-major: elements of k, and of 2 bytes in 128
+constexpr int64_t kBoxBytes = kBoxRows * 128;
 
 /// An operand that comes in equal boxes of a tensor map, one behind the other in the stage. They fall into two halves,
 /// which is how a cluster shares them, unless their number is odd.
@@ -30,11 +30,16 @@ public:
   }
 
 protected:
-  Boxes(int64_t boxes, int64_t bytes) : boxes(boxes), bytes(bytes) {}
+  Boxes(Value operand, int64_t boxes, int64_t bytes)
+      : operand(operand), width(getBlock(operand)), boxes(boxes), bytes(bytes) {}
+  void createMap(KernelBuilder &k, ArrayRef<TermAttr> dims, ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
+    map = k.tensorMap(operand, getLoadedType(operand), dims, strides, box);
+  }
   /// Coordinates of box `i` of a half.
   virtual SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) = 0;
 
-  Value map;
+  Value operand, map;
+  int64_t width; // elements of 128 bytes: a row of a box, a block of k
 
 private:
   int64_t boxes, bytes;
@@ -42,12 +47,13 @@ private:
 
 class Rows : public Boxes {
 public:
-  Rows(KernelBuilder &k, Value lhs, int64_t rows, int64_t boxes) : Boxes(boxes, rows / boxes * 128), height(rows / 2) {
-    map = k.tensorMap(lhs, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {kWidth, rows / boxes});
+  Rows(KernelBuilder &k, Value lhs, int64_t rows, int64_t boxes)
+      : Boxes(lhs, boxes, rows / boxes * 128), height(rows / 2) {
+    createMap(k, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, rows / boxes});
   }
   Major major() const override { return Major::K; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t) override {
-    return {k.mul(block, kWidth), k.add(tile.row, k.mul(half, height))};
+    return {k.mul(block, width), k.add(tile.row, k.mul(half, height))};
   }
 
 private:
@@ -59,14 +65,14 @@ private:
 class Weights : public Boxes {
 public:
   Weights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, int64_t boxes, int64_t height)
-      : Boxes(boxes, height * 128), columnsEach(op.getAccs() == tile::Accumulators::Interleaved ? 2 : 1),
+      : Boxes(op.getRhs(), boxes, height * 128), columnsEach(op.getAccs() == tile::Accumulators::Interleaved ? 2 : 1),
         step(op.getAccs() == tile::Accumulators::Concatenated ? op.getN() / 2 : columns / 2) {
     grouped = k.memref(op.getRhs()).getRank() == 3;
     if (grouped)
-      map = k.tensorMap(op.getRhs(), {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
-                        {kWidth, height, 1});
+      createMap(k, {k.sizeTerm(2), k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(1), k.strideTerm(0)},
+                {width, height, 1});
     else
-      map = k.tensorMap(op.getRhs(), {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {kWidth, height});
+      createMap(k, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, height});
   }
 
 protected:
@@ -94,7 +100,7 @@ public:
       : Weights(k, op, columns, boxes, columns / boxes) {}
   Major major() const override { return Major::K; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t) override {
-    return coordinates(tile, k.mul(block, kWidth), firstColumn(k, tile, half));
+    return coordinates(tile, k.mul(block, width), firstColumn(k, tile, half));
   }
 };
 
@@ -102,10 +108,10 @@ public:
 class WeightsKN : public Weights {
 public:
   WeightsKN(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns)
-      : Weights(k, op, columns, columns / kWidth, kWidth) {}
+      : Weights(k, op, columns, columns / kBoxRows, kBoxRows) {}
   Major major() const override { return Major::MN; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) override {
-    return coordinates(tile, k.add(firstColumn(k, tile, half), i * kWidth), k.mul(block, kWidth));
+    return coordinates(tile, k.add(firstColumn(k, tile, half), i * width), k.mul(block, width));
   }
 };
 
@@ -115,16 +121,16 @@ public:
 class GroupRows : public Boxes {
 public:
   GroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side)
-      : Boxes(columns / kWidth, kBoxBytes), step(columns / 2), side(side) {
-    map = k.tensorMap(matrix, {k.sizeTerm(1), k.constant(kMiddle), k.constant(0x7fff0000), k.constant(0x7fff0000)},
-                      {k.strideTerm(0), k.strideTerm(0), k.strideTerm(0, 1ll << 35, -1)}, {kWidth, kWidth, 1, 1});
+      : Boxes(matrix, columns / kBoxRows, kBoxBytes), step(columns / 2), side(side) {
+    createMap(k, {k.sizeTerm(1), k.constant(kMiddle), k.constant(0x7fff0000), k.constant(0x7fff0000)},
+              {k.strideTerm(0), k.strideTerm(0), k.strideTerm(0, 1ll << 35, -1)}, {width, width, 1, 1});
   }
   Major major() const override { return Major::MN; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) override {
     Value length = k.sub(tile.end, tile.begin);
-    Value row = k.add(k.sub(k.c(kMiddle), length), k.mul(block, kWidth));
+    Value row = k.add(k.sub(k.c(kMiddle), length), k.mul(block, width));
     Value first = side == Side::Row ? tile.row : tile.column;
-    return {k.add(k.add(first, i * kWidth), k.mul(half, step)), row, tile.end, k.c(kMiddle)};
+    return {k.add(k.add(first, i * width), k.mul(half, step)), row, tile.end, k.c(kMiddle)};
   }
 
 private:
@@ -134,6 +140,13 @@ private:
 };
 
 } // namespace
+
+Type sm90::getLoadedType(Value operand) {
+  Type type = KernelBuilder::memref(operand).getElementType();
+  return type.isF32() ? FloatTF32Type::get(type.getContext()) : type;
+}
+
+int64_t sm90::getBlock(Value operand) { return 128 * 8 / KernelBuilder::memref(operand).getElementTypeBitWidth(); }
 
 std::unique_ptr<Source> sm90::createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut) {
   return std::make_unique<Rows>(k, lhs, rows, cut ? 2 : 1);

@@ -12,13 +12,19 @@ struct Tile {
   Value row, column, group, begin, end, live, pair;
 };
 
-/// Where a load goes: a stage of the ring, from `offset` bytes on; `block` is the number of the block of 64 of k.
+/// Where a load goes: a stage of the ring, from `offset` bytes on; `block` is the number of the block of k.
 struct Stage {
   Value ring, cursor, block;
   int64_t offset;
 };
 
-/// An operand of the product: one side of a tile, 64 of k a stage.
+/// The type in which wgmma takes an operand: f32 is rounded to TF32 on the way.
+Type getLoadedType(Value operand);
+
+/// Elements of 128 bytes: the block of k that a stage has.
+int64_t getBlock(Value operand);
+
+/// An operand of the product: one side of a tile, a block of k a stage.
 class Source {
 public:
   virtual ~Source() = default;

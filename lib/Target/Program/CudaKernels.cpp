@@ -51,7 +51,10 @@ static Offset<fb::Param> writeParam(flatbuffers::FlatBufferBuilder &fbb, Attribu
                            static_cast<uint32_t>(width));
   };
   return llvm::TypeSwitch<Attribute, Offset<fb::Param>>(param)
-      .Case([&](sm90::PointerAttr p) { return simple(fb::ParamKind::Pointer, p.getArg()); })
+      .Case([&](sm90::PointerAttr p) {
+        return fb::CreateParam(fbb, fb::ParamKind::Pointer, static_cast<uint32_t>(p.getArg()), 0, 64, fb::DType::F32, 0,
+                               0, 0, static_cast<uint32_t>(p.getAlign()));
+      })
       .Case([&](sm90::SizeAttr p) { return simple(fb::ParamKind::Size, p.getArg(), p.getDim(), p.getWidth()); })
       .Case([&](sm90::StrideAttr p) { return simple(fb::ParamKind::Stride, p.getArg(), p.getDim(), p.getWidth()); })
       .Case([&](sm90::ScalarAttr p) { return simple(fb::ParamKind::Scalar, p.getIndex(), 0, p.getWidth()); })
@@ -59,8 +62,10 @@ static Offset<fb::Param> writeParam(flatbuffers::FlatBufferBuilder &fbb, Attribu
       .Case([&](sm90::TensorMapAttr p) {
         std::vector<fb::Term> dims = toTerms(p.getDims()), strides = toTerms(p.getStrides());
         std::vector<uint32_t> box(p.getBox().begin(), p.getBox().end());
+        bool tf32 = p.getElement().isTF32();
         return fb::CreateParamDirect(fbb, fb::ParamKind::TensorMap, static_cast<uint32_t>(p.getArg()), 0, 64,
-                                     toDType(p.getElement()), &dims, &strides, &box);
+                                     tf32 ? fb::DType::F32 : toDType(p.getElement()), &dims, &strides, &box,
+                                     /*align=*/1, tf32);
       })
       .Default([&](Attribute) { return simple(fb::ParamKind::Faults); }); // the kernel's verifier lets nothing else in
 }
@@ -113,9 +118,12 @@ static std::string describe(const fb::Param &param) {
     break;
   case fb::ParamKind::Pointer:
     os << "(" << param.arg() << ")";
+    if (param.align() > 1)
+      os << " aligned to " << param.align() << " bytes";
     break;
   case fb::ParamKind::TensorMap:
-    os << "(" << param.arg() << ") " << fb::EnumNameDType(param.element()) << " dims ";
+    os << "(" << param.arg() << ") " << fb::EnumNameDType(param.element()) << (param.tf32() ? " rounded to TF32" : "")
+       << " dims ";
     print(os, param.arg(), param.dims());
     os << " strides ";
     print(os, param.arg(), param.strides());

@@ -49,4 +49,21 @@ gpu.module @kernels {
     %acc = sm90.wgmma f16 %ring[%start] %a, %a, into %undef : !sm90.ring<4 x 24576>, !sm90.operand<mn>, !sm90.operand<mn>, !sm90.acc<128> -> !sm90.acc<128>
     %done = sm90.wgmma_wait 1 %acc : !sm90.acc<128> -> !sm90.acc<128>
   }
+
+  // TF32: 8 of k in the same 32 bytes.
+  // CHECK-LABEL: llvm.func @tf32
+  // CHECK-DAG: %[[STEP:.*]] = arith.constant 2 : i32
+  // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 64, k = 8>, D[<f32>, <zero>], A[<tf32>, <one>, <row>], B[<tf32>, <one>, <col>]
+  // CHECK: arith.addi %{{.*}}, %[[STEP]] : i32
+  // CHECK-COUNT-3: nvvm.wgmma.mma_async {{.*}} k = 8>, D[<f32>, <one>]
+  sm90.kernel @tf32 <threads = 384, per_sm = 1> params [#sm90.pointer<0>] {
+  ^bb0(%p: !llvm.ptr<1>):
+    %zero = arith.constant 0 : i32
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 24576>
+    %start = sm90.start
+    %a = sm90.operand %ring + %zero : !sm90.ring<4 x 24576> -> !sm90.operand<k>
+    %undef = sm90.undef : !sm90.acc<64>
+    %acc = sm90.wgmma first tf32 %ring[%start] %a, %a, into %undef : !sm90.ring<4 x 24576>, !sm90.operand<k>, !sm90.operand<k>, !sm90.acc<64> -> !sm90.acc<64>
+    %done = sm90.wgmma_wait 1 %acc : !sm90.acc<64> -> !sm90.acc<64>
+  }
 }

@@ -52,7 +52,7 @@ module {
 module {
   module @kernels {
     func.func @k(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
-      // expected-error @+1 {{has a schedule of wgmma, but operands are not bf16 or f16}}
+      // expected-error @+1 {{has a schedule of wgmma, but operands are f32, exactly}}
       tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>)
           outs(%y : memref<?x16xf32>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>} {
       ^bb0(%acc: f32):

@@ -125,6 +125,23 @@ module {
       return
     }
 
+    // TF32: blocks of 32 of k, rounded on the way into the stage; the result stays f32.
+    // CHECK-LABEL: sm90.kernel @tf32 <threads = 384
+    // CHECK-SAME: #sm90.tensor_map<0, f32, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [32, 16]>
+    // CHECK-SAME: #sm90.tensor_map<1, tf32, {{.*}}, box = [32, 128]>
+    // CHECK-SAME: #sm90.tensor_map<2, tf32, {{.*}}, box = [32, 128, 1]>
+    // CHECK: arith.addi %{{.*}}, %c31_i32
+    // CHECK: arith.shrui %{{.*}}, %c5_i32
+    // CHECK: sm90.wgmma first tf32
+    func.func @tf32(%y: memref<?x128xf32>, %x: memref<?x512xf32>, %w: memref<8x128x512xf32>, %b: memref<8x2xi64>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xf32>) rhs(%w : memref<8x128x512xf32>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x128xf32>) attributes {layout = #tile.rhs<nk>, precision = #tile.precision<tf32>, sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>} {
+      ^bb0(%acc: f32):
+        tile.yield %acc : f32
+      }
+      return
+    }
+
     // Another tile and ring.
     // CHECK-LABEL: sm90.kernel @chosen <
     // CHECK: sm90.ring arrivals 1 releases 8 : <5 x 32768>

@@ -4,7 +4,7 @@
 
 module @kernels {
   func.func @unsuited(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
-    // expected-remark @+1 {{runs on ordinary loads: operands are not bf16 or f16}}
+    // expected-remark @+1 {{runs on ordinary loads: operands are f32, exactly}}
     tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>) {
     ^bb0(%acc: f32):
       tile.yield %acc : f32
@@ -17,7 +17,7 @@ module @kernels {
 
 module @kernels {
   func.func @unsuited(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
-    // expected-error @+1 {{has sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>, but operands are not bf16 or f16}}
+    // expected-error @+1 {{has sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>, but operands are f32, exactly}}
     tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>)
         attributes {sm90.schedule = #sm90.schedule<m = 128, n = 128, stages = 5>} {
     ^bb0(%acc: f32):
@@ -37,6 +37,20 @@ module @kernels {
     ^bb0(%acc: f32):
       %0 = arith.truncf %acc : f32 to bf16
       tile.yield %0 : bf16
+    }
+    return
+  }
+}
+
+// -----
+
+module @kernels {
+  func.func @transposed(%x: memref<?x8xf32>, %w: memref<8x8x16xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
+    // expected-remark @+1 {{runs on ordinary loads: tf32 is taken along k only, which needs mode rows and layout nk}}
+    tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x8x16xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>)
+        attributes {precision = #tile.precision<tf32>} {
+    ^bb0(%acc: f32):
+      tile.yield %acc : f32
     }
     return
   }

@@ -64,6 +64,17 @@ module @kernels {
     return
   }
 
+  // CHECK-LABEL: func.func @tf32
+  // CHECK: sm90.schedule
+  func.func @tf32(%x: memref<?x8xf32>, %w: memref<8x16x8xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
+    tile.ragged_gemm lhs(%x : memref<?x8xf32>) rhs(%w : memref<8x16x8xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>)
+        attributes {layout = #tile.rhs<nk>, precision = #tile.precision<tf32>} {
+    ^bb0(%acc: f32):
+      tile.yield %acc : f32
+    }
+    return
+  }
+
   // CHECK-LABEL: func.func @exact
   // CHECK-NOT: sm90.schedule
   // FORCED-LABEL: func.func @exact

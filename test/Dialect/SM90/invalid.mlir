@@ -286,3 +286,37 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+// expected-error @+1 {{align is 24, expected a power of two up to 128}}
+module attributes {sm90.x = #sm90.pointer<0, align = 24>} {}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %zero = arith.constant 0 : i32
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 24576>
+    %start = sm90.start
+    %a = sm90.operand %ring + %zero : !sm90.ring<4 x 24576> -> !sm90.operand<k>
+    %b = sm90.operand %ring + %zero : !sm90.ring<4 x 24576> -> !sm90.operand<mn>
+    %undef = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.wgmma' op operand b of tf32 is '!sm90.operand<mn>', expected K-major}}
+    %acc = sm90.wgmma first tf32 %ring[%start] %a, %b, into %undef : !sm90.ring<4 x 24576>, !sm90.operand<k>, !sm90.operand<mn>, !sm90.acc<64> -> !sm90.acc<64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %zero = arith.constant 0 : i32
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 24576>
+    %start = sm90.start
+    %a = sm90.operand %ring + %zero : !sm90.ring<4 x 24576> -> !sm90.operand<k>
+    %undef = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.wgmma' op element is 'f32', expected bf16, f16 or tf32}}
+    %acc = sm90.wgmma first f32 %ring[%start] %a, %a, into %undef : !sm90.ring<4 x 24576>, !sm90.operand<k>, !sm90.operand<k>, !sm90.acc<64> -> !sm90.acc<64>
+  }
+}

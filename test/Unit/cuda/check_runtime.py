@@ -67,20 +67,21 @@ def check_sum(graph: bool) -> None:
 
 
 def check_boxes() -> None:
-    # Rows, padding and shift in elements, and who runs: 1 the tensor maps, 2 the fallback.
-    for m, px, po, shift, who in [
-        (100, 0, 0, 0, 1),
-        (16, 8, 16, 0, 1),
-        (33, 0, 0, 8, 1),
-        (17, 4, 0, 0, 2),
-        (17, 0, 1, 0, 2),
-        (5, 0, 0, 1, 2),
-        (0, 0, 0, 0, 1),
+    # Rows, padding, shift and that of `who` in elements, and who runs: 1 the tensor maps, 2 the fallback.
+    for m, px, po, shift, at, who in [
+        (100, 0, 0, 0, 0, 1),
+        (16, 8, 16, 0, 0, 1),
+        (33, 0, 0, 8, 8, 1),
+        (17, 4, 0, 0, 0, 2),
+        (17, 0, 1, 0, 0, 2),
+        (5, 0, 0, 1, 0, 2),
+        (5, 0, 0, 0, 4, 2),
+        (0, 0, 0, 0, 0, 1),
     ]:
         x = random.standard_normal((m, 64), np.float32).astype(ml_dtypes.bfloat16)
-        out, ran = Placed(device, "bf16", (m, 64), pitch=po), Placed(device, "i32", (1,))
+        out, ran = Placed(device, "bf16", (m, 64), pitch=po), Placed(device, "i32", (1,), shift=at)
         run("boxes", [Placed(device, "bf16", (m, 64), x, pitch=px, shift=shift)], [out, ran])
-        assert ran.read()[0] == who, (m, px, po, shift, ran.read())
+        assert ran.read()[0] == who, (m, px, po, shift, at, ran.read())
         assert (out.read().view(np.uint16) == x.view(np.uint16)).all()
     print("boxes: good")
 

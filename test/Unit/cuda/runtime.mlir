@@ -67,7 +67,7 @@ module @kernels {
           sm90.params = [#sm90.tensor_map<0, bf16, dims = [<constant = 64>, <of = size, dim = 0>], strides = [<of = stride, dim = 0>], box = [64, 16]>,
             #sm90.size<arg = 0, dim = 0, width = 32>,
             #sm90.tensor_map<1, bf16, dims = [<constant = 64>, <of = size, dim = 0>], strides = [<of = stride, dim = 0>], box = [64, 16]>,
-            #sm90.pointer<2>]} {
+            #sm90.pointer<2, align = 32>]} {
       nvvm.griddepcontrol wait
       %c0 = llvm.mlir.constant(0 : i32) : i32
       %c1 = llvm.mlir.constant(1 : i32) : i32

@@ -125,6 +125,11 @@ TEST(CudaLoad, WhatIsRefused) {
       {"element type 42, which none can have", [](auto &k) { k.params[6]->element = fb::DType(42); }},
       {"a tensor map of type f32 is made of argument 0, whose type is bf16",
        [](auto &k) { k.params[6]->element = fb::DType::F32, k.params[6]->box[0] = 32; }},
+      {"a tensor map rounds bf16 to TF32, but only f32 can be", [](auto &k) { k.params[6]->tf32 = true; }},
+      {"parameter 0: it is aligned to 0 bytes, but must be to a power of two up to 128",
+       [](auto &k) { k.params[0]->align = 0; }},
+      {"parameter 0: it is aligned to 24 bytes", [](auto &k) { k.params[0]->align = 24; }},
+      {"parameter 0: it is aligned to 256 bytes", [](auto &k) { k.params[0]->align = 256; }},
       {"dimension 0 is of unknown kind 3", [](auto &k) { k.params[6]->dims[0] = fb::Term(0, 1, fb::Extent(3), 0); }},
       {"made of dimension 2 of argument 0, whose rank is 2",
        [](auto &k) { k.params[6]->strides[0] = fb::Term(0, 1, fb::Extent::Stride, 2); }},
@@ -154,6 +159,9 @@ TEST(CudaLoad, WhatIsRefused) {
   fb::ProgramT mapped = program();
   mapped.kernels[1]->cuda->params.push_back(rows());
   expectLoadError(mapped, MOE_BAD_PROGRAM, "the fallback 'slow' of kernel 'fast' takes a tensor map");
+  fb::ProgramT aligned = program();
+  aligned.kernels[1]->cuda->params[0]->align = 16;
+  expectLoadError(aligned, MOE_BAD_PROGRAM, "the fallback 'slow' of kernel 'fast' takes only an aligned argument");
   fb::ProgramT rank = program();
   rank.kernels[1]->cuda->params[1]->dim = 2;
   expectLoadError(rank, MOE_BAD_PROGRAM, "kernel 'slow', parameter 1: it is dimension 2 of argument 0");

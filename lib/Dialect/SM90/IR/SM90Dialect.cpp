@@ -65,18 +65,17 @@ LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t, Type element, 
       return emitError() << "box size #" << i << " is " << size << ", expected 1 to " << kChip.boxSize;
   if (!element.isIntOrFloat())
     return emitError() << "element type is " << element << ", expected an integer or float";
-  int64_t bytes = box.front() * element.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = box.front() * (element.isTF32() ? 32 : element.getIntOrFloatBitWidth()) / 8;
   if (bytes != kChip.swizzleBytes)
     return emitError() << "inner box has " << bytes << " bytes, expected " << kChip.swizzleBytes
                        << ", the width of the swizzle";
   return success();
 }
 
-int64_t TensorMapAttr::getBoxBytes() const {
-  int64_t bytes = getElement().getIntOrFloatBitWidth() / 8;
-  for (int64_t size : getBox())
-    bytes *= size;
-  return bytes;
+LogicalResult PointerAttr::verify(EmitError emitError, int64_t arg, int64_t align) {
+  if (align < 1 || align > 128 || !llvm::isPowerOf2_64(align)) // (C1)
+    return emitError() << "align is " << align << ", expected a power of two up to 128";
+  return success();
 }
 
 LogicalResult LaunchAttr::verify(EmitError emitError, int64_t threads, int64_t cluster, int64_t shared, int64_t perSm,

@@ -179,8 +179,12 @@ static LogicalResult verifyAccumulators(Operation *op, OperandRange accs, TypeRa
 }
 
 LogicalResult WgmmaOp::verify() {
-  if (!getElement().isBF16() && !getElement().isF16()) // (C1)
-    return emitOpError() << "element is " << getElement() << ", expected bf16 or f16";
+  if (!getElement().isBF16() && !getElement().isF16() && !getElement().isTF32()) // (C1)
+    return emitOpError() << "element is " << getElement() << ", expected bf16, f16 or tf32";
+  if (getElement().isTF32()) // (C2)
+    for (auto [name, operand] : {std::pair<StringRef, OperandType>{"a", getA().getType()}, {"b", getB().getType()}})
+      if (operand.getMajor() != Major::K)
+        return emitOpError() << "operand " << name << " of tf32 is " << operand << ", expected K-major";
   return verifyAccumulators(*this, getAccs(), getResultTypes());
 }
 

@@ -17,8 +17,11 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
     return false;
   };
   Type element = getElementTypeOrSelf(op.getRhs());
-  if (!element.isBF16() && !element.isF16())
-    return refuse("operands are not bf16 or f16");
+  bool tf32 = element.isF32() && op.getPrecision() == tile::Precision::TF32;
+  if (!element.isBF16() && !element.isF16() && !tf32)
+    return refuse("operands are f32, exactly");
+  if (tf32 && (op.getMode() != tile::GemmMode::Rows || op.getLayout() != tile::RhsLayout::NK))
+    return refuse("tf32 is taken along k only, which needs mode rows and layout nk");
   if (op.getNumGroups() == 0)
     return refuse("there are no groups");
   if (op.getK() == 0)

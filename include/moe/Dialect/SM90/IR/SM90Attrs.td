@@ -40,8 +40,18 @@ def SM90_TermAttr : SM90_Attr<"Term", "term"> {
 
 def SM90_PointerAttr : SM90_Attr<"Pointer", "pointer"> {
   let summary = "parameter: device address of launch argument `arg` (64 bit)";
-  let parameters = (ins "int64_t":$arg);
-  let assemblyFormat = "`<` $arg `>`";
+  let description = [{
+    With `align` the address and the strides of all dimensions but the innermost are multiples of so many bytes: for an argument with elements of which that is
+    not so, the kernel's fallback runs.
+
+    Example: `#sm90.pointer<2>`, `#sm90.pointer<0, align = 16>`
+
+    Constraints:
+    - (C1) align is a power of two up to 128.
+  }];
+  let parameters = (ins "int64_t":$arg, DefaultValuedParameter<"int64_t", "1">:$align);
+  let assemblyFormat = "`<` $arg (`,` `align` `=` $align^)? `>`";
+  let genVerifyDecl = 1;
 }
 def SM90_SizeAttr : SM90_Attr<"Size", "size"> {
   let summary = "parameter: size of dimension `dim` of argument `arg`, of `width` bits";
@@ -72,8 +82,8 @@ def SM90_CounterAttr : SM90_Attr<"Counter", "counter"> {
 def SM90_TensorMapAttr : SM90_Attr<"TensorMap", "tensor_map"> {
   let summary = "parameter: a CUtensorMap of argument `arg`, 128 bytes by value";
   let description = [{
-    Encoded on the host at each enqueue with `cuTensorMapEncodeTiled`: element type `element`, rank `dims.size()`, innermost dimension
-    first; `strides` has one entry fewer, in bytes; `box` in elements. Element strides are 1, no interleave, 128-byte swizzle, L2 promotion of 256 bytes,
+    Encoded on the host at each enqueue with `cuTensorMapEncodeTiled`: element type `element` (`tf32`: an argument of f32, whose elements are rounded on the
+    way), rank `dims.size()`, innermost dimension first; `strides` has one entry fewer, in bytes; `box` in elements. Element strides are 1, no interleave, 128-byte swizzle, L2 promotion of 256 bytes,
     out-of-bounds elements read as zero. A dimension that comes out as 0 is passed as 1: the kernel reads none of it then.
 
     Constraints:
@@ -84,10 +94,6 @@ def SM90_TensorMapAttr : SM90_Attr<"TensorMap", "tensor_map"> {
     ArrayRefParameter<"::mlir::sm90::TermAttr">:$strides, ArrayRefParameter<"int64_t">:$box);
   let assemblyFormat = "`<` $arg `,` $element `,` `dims` `=` `[` $dims `]` `,` `strides` `=` `[` $strides `]` `,` `box` `=` `[` $box `]` `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// Bytes that one box moves.
-    int64_t getBoxBytes() const;
-  }];
 }
 
 def SM90_LaunchAttr : SM90_Attr<"Launch", "launch"> {
@@ -122,7 +128,7 @@ def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
   let summary = "how a ragged product runs: the tile, the pipeline, who does what";
   let description = [{
     Attached to a `tile.ragged_gemm` as `sm90.schedule`, by hand or by `sm90-choose-schedules`. `m` rows and `n` columns of the product (before accumulators
-    meet) a tile, 64 of k a stage; blocks in a `cluster`; tiles are listed in bands of `raster` rows of tiles and taken in this `order`; `buffers` staging buffers of
+    meet) a tile, 128 bytes of k a stage; blocks in a `cluster`; tiles are listed in bands of `raster` rows of tiles and taken in this `order`; `buffers` staging buffers of
     2 KB a consumer warp; `registers` for a thread of the producer and of the consumers.
 
     Example: `#sm90.schedule<roles = cooperative, m = 128, n = 256, stages = 4>`
@@ -140,7 +146,7 @@ def SM90_ScheduleAttr : SM90_Attr<"Schedule", "schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bytes of a stage: 64 of k, two bytes each, of both operands.
+    /// Bytes of a stage: 128 of k of both operands.
     int64_t getStageBytes() const { return (getM() + getN()) * 128; }
   }];
 }
@@ -193,7 +199,7 @@ def SM90_AccType : SM90_Type<"Acc", "acc"> {
 }
 
 def SM90_Major : SM90_Enum<"Major", "which dimension of an operand tile is contiguous in shared memory", [
-  I32EnumCase<"K", 0, "k">,   // rows of 64 elements of k (128 bytes)
+  I32EnumCase<"K", 0, "k">,   // rows of 128 bytes of k
   I32EnumCase<"MN", 1, "mn">  // boxes of 64 columns by 64 of k (8 KB), one behind the other
 ]>;
 
