@@ -3,7 +3,8 @@
     DIR/scripts/gpu DIR --bench-only             (DIR was written by scripts/gpu --pack DIR)
 
 For each layer's up and down projection and each pattern of group sizes: forward, the gradient of the input (dgrad) and of
-the weights (wgrad), weights stored [E, K, N] (kn) and [E, N, K] (nk). Peers: torch._grouped_mm in the same layout, a loop over the
+the weights (wgrad), forward with the rows of tokens gathered (gather) and of f32 as TF32 (tf32), weights stored [E, K, N] (kn) and
+[E, N, K] (nk). Peers: torch._grouped_mm in the same layout, a loop over the
 experts with torch.mm (cuBLAS), jax.lax.ragged_dot on request. Useful TFLOP/s on normal data:
 
   burst      0.15 s idle, 3 runs to warm up, the median of 10; the median over the rounds
@@ -44,12 +45,18 @@ class Shape:
     e: int
     kinds: tuple[str, ...]
 
+    @property
+    def tokens(self) -> int:
+        return self.m // (2 if self.e == 8 else 8)
+
     def product(self, direction: str, variant: str) -> Product:
         if direction == "wgrad":
             out = "bf16" if variant == "bf16" else "f32"
             return Product(self.k, self.n, self.e, mode="contraction", out=out, accumulate=variant == "acc")
-        if direction == "fwd":
-            return Product(self.k, self.n, self.e, layout=variant)
+        if direction == "tf32":
+            return Product(self.k, self.n, self.e, layout=variant, dtype="f32", out="f32", precision="tf32")
+        if direction in ("fwd", "gather"):
+            return Product(self.k, self.n, self.e, layout=variant, gather=direction == "gather")
         # dX = dY W^T: the stored weights, read the other way.
         return Product(self.n, self.k, self.e, layout="nk" if variant == "kn" else "kn")
 
@@ -66,7 +73,13 @@ SHAPES = {
     "gptoss.up": Shape(32768, 2880, 5760, 128, ZIPF),
     "gptoss.down": Shape(32768, 2880, 2880, 128, ZIPF),
 }
-VARIANTS = {"fwd": ("kn", "nk"), "dgrad": ("kn", "nk"), "wgrad": ("bf16", "f32", "acc")}
+VARIANTS = {
+    "fwd": ("kn", "nk"),
+    "dgrad": ("kn", "nk"),
+    "wgrad": ("bf16", "f32", "acc"),
+    "gather": ("kn", "nk"),
+    "tf32": ("nk",),
+}
 
 
 def needed_products(shapes: list[str]) -> list[Product]:
@@ -108,12 +121,15 @@ class Data:
         self.x, self.dy = normal(shape.m, shape.k), normal(shape.m, shape.n)
         self.y = torch.empty_like(self.dy)
         self.dx = torch.empty_like(self.x)
-        if "fwd" in directions or "dgrad" in directions:
+        if set(directions) & {"fwd", "dgrad", "gather"}:
             self.kn = normal(shape.e, shape.k, shape.n)
             self.nk = self.kn.transpose(1, 2).contiguous()
         if "wgrad" in directions:
             self.dw = {"bf16": torch.empty(shape.e, shape.k, shape.n, device="cuda", dtype=torch.bfloat16)}
             self.dw["f32"] = self.dw["acc"] = torch.empty(shape.e, shape.k, shape.n, device="cuda")
+        if "tf32" in directions:
+            self.x32, self.y32 = self.x.float(), torch.empty(shape.m, shape.n, device="cuda")
+            self.nk32 = normal(shape.e, shape.n, shape.k).float()
 
     def set_sizes(self, kind: str) -> None:
         import torch
@@ -123,6 +139,11 @@ class Data:
         self.ends: list[int] = sizes.cumsum(0).tolist()
         self.sizes = sizes.to(torch.int32).cuda()
         self.offsets = sizes.cumsum(0).to(torch.int32).cuda()
+        # Each token as often as it has slots, in the order of tokens within a group.
+        shuffled = torch.randperm(self.shape.m, generator=torch.Generator().manual_seed(1)) % self.shape.tokens
+        groups = torch.repeat_interleave(torch.arange(self.shape.e), sizes)
+        order = torch.sort(groups * self.shape.tokens + shuffled).values % self.shape.tokens
+        self.index = order.to(torch.int32).cuda()
 
     def groups(self) -> list[tuple[int, int, int]]:
         """(expert, first row, end) of those with rows."""
@@ -139,14 +160,18 @@ class Ours:
         product = data.shape.product(direction, variant)
         program = Program.load(folder / "programs" / f"{product.name}.moe", runtime)
         session, entry = Session(program), program.entry()
-        if direction == "wgrad":
+        if direction == "tf32":
+            tensors, self.out = [data.x32, data.nk32, data.sizes], data.y32
+        elif direction == "wgrad":
             tensors, self.out = [data.x, data.dy, data.sizes], data.dw[variant]
             if variant == "acc":
                 tensors.append(self.out)
         else:
             weights = data.kn if variant == "kn" else data.nk
-            source, self.out = (data.x, data.y) if direction == "fwd" else (data.dy, data.dx)
+            source, self.out = (data.dy, data.dx) if direction == "dgrad" else (data.x, data.y)
             tensors = [source, weights, data.sizes]
+            if direction == "gather":
+                tensors = [data.x[: data.shape.tokens], weights, data.sizes, data.index]
         if variant == "acc" and entry.outputs[0].alias is None:
             self.out = torch.empty_like(self.out)
         inputs = [Buffer.of(t) for t in tensors]
@@ -182,9 +207,11 @@ class Ours:
                 found = self.out[g, ::step].float()
             else:
                 rows = sorted({begin, *range(begin, end, max(1, (end - begin) // 8)), end - 1})
-                source = self.data.x if self.direction == "fwd" else self.data.dy
-                w = self.data.kn[g].float() if self.direction == "fwd" else self.data.kn[g].float().t()
-                wanted, found = source[rows].float() @ w, self.out[rows].float()
+                source = self.data.dy if self.direction == "dgrad" else self.data.x
+                picked = self.data.index[rows].long() if self.direction == "gather" else rows
+                w = self.data.nk32[g].t() if self.direction == "tf32" else self.data.kn[g].float()
+                w = w.t() if self.direction == "dgrad" else w
+                wanted, found = source[picked].float() @ w, self.out[rows].float()
             error = ((found - wanted).abs().amax(1) / wanted.abs().amax(1)).max().item()
             worst = max(worst, error)
         assert worst < 2.0**-7, f"a row differs by {worst:.2e} of its largest element"
@@ -218,6 +245,16 @@ def peers(data: Data, direction: str) -> dict[str, Callable[[], object]]:
         return {
             "torch.bf16": lambda: torch._grouped_mm(data.x.t(), data.dy, offs=offsets),
             "cublas.bf16": loop_wgrad,
+        }
+    if direction == "tf32":
+        torch.backends.cuda.matmul.allow_tf32 = True
+        return {"cublas.nk": loop(data.y32, data.x32, data.nk32.transpose(1, 2))}
+    if direction == "gather":
+        tokens = data.x[: data.shape.tokens]
+        by_layout = {"kn": data.kn, "nk": data.nk.transpose(1, 2)}
+        return {
+            f"torch.{layout}": lambda w=w: torch._grouped_mm(tokens.index_select(0, data.index), w, offs=offsets)
+            for layout, w in by_layout.items()
         }
     if direction == "fwd":
         source, into = data.x, data.y
@@ -386,6 +423,8 @@ def run(a: argparse.Namespace) -> int:
                 for variant in VARIANTS[direction]:
                     if check_name(name, direction, variant) not in bad:
                         work[f"ours.{variant}"] = Ours(a.folder, runtime, data, direction, variant)
+                    if direction == "gather":  # what it would take were the rows in order already
+                        work[f"contiguous.{variant}"] = Ours(a.folder, runtime, data, "fwd", variant)
                 for peer, function in peers(data, direction).items():
                     try:
                         function()
@@ -436,7 +475,7 @@ def best_peer(row: dict, regime: str, layout: str) -> float | None:
 
 
 def layouts(row: dict) -> tuple[str, ...]:
-    return ("bf16",) if row["direction"] == "wgrad" else ("kn", "nk")
+    return {"wgrad": ("bf16",), "tf32": ("nk",)}.get(row["direction"], ("kn", "nk"))
 
 
 def ratio(row: dict, regime: str, layout: str, peer: str = "") -> float | None:
@@ -534,7 +573,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path, nargs="?", help="a folder packed by scripts/gpu --pack")
     parser.add_argument("--shapes", type=listed(list(SHAPES)), default=list(SHAPES))
     parser.add_argument("--kinds", type=listed(list(ZIPF)), default=list(ZIPF))
-    parser.add_argument("--directions", type=listed(list(VARIANTS)), default=list(VARIANTS))
+    parser.add_argument("--directions", type=listed(list(VARIANTS)), default=["fwd", "dgrad", "wgrad"])
     parser.add_argument("--rounds", type=int, default=5, help="bursts of each variant")
     parser.add_argument("--no-sustained", dest="sustained", action="store_false")
     parser.add_argument(

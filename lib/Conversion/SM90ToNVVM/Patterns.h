@@ -16,6 +16,7 @@ void populateStructurePatterns(RewritePatternSet &patterns);
 /// What is left becomes nvvm, llvm, arith and scf; the types become those of LLVM.
 void populateKernelPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 void populatePipelinePatterns(const TypeConverter &converter, RewritePatternSet &patterns);
+void populateGatherPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 void populateWgmmaPatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 void populateEpiloguePatterns(const TypeConverter &converter, RewritePatternSet &patterns);
 

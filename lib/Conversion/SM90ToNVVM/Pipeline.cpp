@@ -2,29 +2,12 @@
 
 #include "Emit.h"
 #include "Patterns.h"
+#include "RingView.h"
 
 using namespace mlir;
 using namespace mlir::sm90;
 
 namespace {
-
-/// How long one try of a wait may suspend, in ns; the wait tries again.
-constexpr int64_t kWaitTicks = 10000000;
-
-/// The ring's pointer is that of stage 0. Behind the last stage, each stage has its full barrier, then its empty one.
-struct RingView {
-  RingView(Emit &emit, RingType type, Value base) : emit(emit), type(type), base(base) {}
-  Value barrier(Value stage, int64_t offset) {
-    return emit.gep(emit.gep(base, type.getStages() * type.getBytes() + offset), emit.shl(stage, 4));
-  }
-  Value full(Value stage) { return barrier(stage, 0); }
-  Value empty(Value stage) { return barrier(stage, 8); }
-  Value data(Value stage) { return emit.gep(base, emit.mul(stage, type.getBytes())); }
-
-  Emit &emit;
-  RingType type;
-  Value base;
-};
 
 template <typename OpT> struct Pattern : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
@@ -41,10 +24,6 @@ Value makeCursor(Emit &emit, Value stage, Value phase) {
   auto type = LLVM::LLVMStructType::getLiteral(emit.b.getContext(), {emit.i32(), emit.i32()});
   Value undef = emit.op<LLVM::UndefOp>(type);
   return emit.insert(emit.insert(undef, stage, 0), phase, 1);
-}
-
-void wait(Emit &emit, Value barrier, Value phase) {
-  emit.op<NVVM::MBarrierTryWaitParityOp>(barrier, phase, emit.c(kWaitTicks));
 }
 
 Value sharedBase(Operation *op, Emit &emit) {
@@ -119,16 +98,11 @@ struct LowerAdvance : Pattern<AdvanceOp> {
   }
 };
 
-/// The producer waits for the phase before: at first every stage counts as empty.
-void waitEmpty(Emit &emit, RingView &ring, Value cursor) {
-  wait(emit, ring.empty(emit.extract(cursor, 0)), emit.xori(emit.extract(cursor, 1), emit.c(1)));
-}
-
 struct LowerAcquire : Pattern<AcquireOp> {
   using Pattern::Pattern;
   void lower(AcquireOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
     RingView ring(emit, op.getRing().getType(), adaptor.getRing());
-    waitEmpty(emit, ring, adaptor.getCursor());
+    ring.waitEmpty(adaptor.getCursor());
     emit.op<NVVM::MBarrierArriveExpectTxOp>(Type(), ring.full(emit.extract(adaptor.getCursor(), 0)),
                                             emit.c(op.getBytes()), NVVM::MemScopeKind::CTA, false, Value());
     rewriter.eraseOp(op);
@@ -254,7 +228,7 @@ struct LowerSend : Pattern<SendOp> {
     RingView ring(emit, op.getRing().getType(), adaptor.getRing());
     Value stage = emit.extract(adaptor.getCursor(), 0), target = ring.data(stage), full = ring.full(stage);
     Value number = adaptor.getNumber();
-    waitEmpty(emit, ring, adaptor.getCursor());
+    ring.waitEmpty(adaptor.getCursor());
     int64_t cluster = getCluster(op);
     rewriter.eraseOp(op);
     if (cluster == 1) {

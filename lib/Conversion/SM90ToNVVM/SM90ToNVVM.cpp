@@ -32,6 +32,9 @@ struct KernelTypeConverter : TypeConverter {
     addConversion([=](CursorType) -> Type { return getRegisters(context, IntegerType::get(context, 32), 2); });
     addConversion(
         [=](AccType type) -> Type { return getRegisters(context, Float32Type::get(context), type.getRegisters()); });
+    addConversion([=](RowsType type) -> Type {
+      return getRegisters(context, IntegerType::get(context, 32), type.getRegisters());
+    });
     addConversion([=](OperandType) -> Type { return IntegerType::get(context, 32); });
   }
 };
@@ -136,6 +139,7 @@ struct ConvertSM90ToNVVM : moe::impl::ConvertSM90ToNVVMPassBase<ConvertSM90ToNVV
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     populateKernelPatterns(converter, patterns);
     populatePipelinePatterns(converter, patterns);
+    populateGatherPatterns(converter, patterns);
     populateWgmmaPatterns(converter, patterns);
     populateEpiloguePatterns(converter, patterns);
     populateMathPatterns(converter, patterns);

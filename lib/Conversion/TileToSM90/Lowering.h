@@ -42,15 +42,16 @@ public:
   static int64_t number(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
   static MemRefType memref(Value operand) { return cast<MemRefType>(operand.getType()); }
 
-  Value pointer(Value operand) {
-    return param(PointerAttr::get(b.getContext(), number(operand), /*align=*/1), global());
+  /// With `align` the kernel is for arguments whose address and outer strides are multiples of so many bytes.
+  Value pointer(Value operand, int64_t align = 1) {
+    return param(PointerAttr::get(b.getContext(), number(operand), align), global());
   }
   Value size(Value operand, int64_t dim, int64_t width = 32) {
     return param(SizeAttr::get(b.getContext(), number(operand), dim, width), b.getIntegerType(width));
   }
-  /// In elements, i64.
-  Value stride(Value operand, int64_t dim) {
-    return param(StrideAttr::get(b.getContext(), number(operand), dim, 64), b.getI64Type());
+  /// In elements.
+  Value stride(Value operand, int64_t dim, int64_t width = 64) {
+    return param(StrideAttr::get(b.getContext(), number(operand), dim, width), b.getIntegerType(width));
   }
   /// An index operand, as i64; scalars are numbered after the memrefs.
   Value scalar(Value operand) {

@@ -3,7 +3,7 @@
 // Roles: one thread of the last warpgroup fills the ring, the others multiply and store. All walk the same tiles. Two
 // warpgroups consume: cooperative, each takes half the rows of every tile, or half the columns where a group ends
 // within the first half of the rows; pingpong, each takes every other tile, so that one multiplies while the other
-// stores.
+// stores. Where the rows of the left side are gathered, the last two warps of the producer bring those.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,8 @@ public:
         k.op<AllocOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3), kConsumerWarps * 2048 * schedule.getBuffers());
     auto ringType = RingType::get(k.b.getContext(), schedule.getStages(), schedule.getStageBytes());
     int64_t readers = pingpong ? kConsumerWarps / kConsumers : kConsumerWarps;
-    ring = k.op<RingOp>(ringType, /*arrivals=*/1, /*releases=*/readers * schedule.getCluster());
+    ring = k.op<RingOp>(ringType, /*arrivals=*/1 + (op.getGather() ? kGatherThreads : 0),
+                        /*releases=*/readers * schedule.getCluster());
     if (pingpong)
       turns = k.op<TurnsOp>(LLVM::LLVMPointerType::get(k.b.getContext(), 3));
     if (schedule.getOrder() == Order::Dynamic) {
@@ -61,7 +62,7 @@ public:
       b = createGroupRows(k, op.getRhs(), schedule.getN(), Side::Column);
       rows = k.size(op.getLhs(), 1);
     } else {
-      a = createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster);
+      a = op.getGather() ? createGathered() : createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster);
       b = createWeights(k, op, schedule.getN(), /*cut=*/cluster);
       rows = k.size(op.getOuts().front(), 0);
       blocks = countBlocks(k.size(op.getLhs(), 1));
@@ -77,6 +78,8 @@ public:
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(&roles.getProducer().emplaceBlock());
     buildProducer(bytesA);
+    if (op.getGather())
+      buildGather();
     k.op<YieldOp>();
     k.b.setInsertionPointToStart(&roles.getConsumers().emplaceBlock());
     buildConsumers(bytesA, staging);
@@ -127,7 +130,7 @@ private:
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(loop.getBody());
       Stage stage{ring, loop.getRegionIterArg(0), loop.getInductionVar(), 0};
-      k.op<AcquireOp>(ring, stage.cursor, schedule.getStageBytes());
+      k.op<AcquireOp>(ring, stage.cursor, schedule.getStageBytes() - (op.getGather() ? bytesA : 0));
       load(tile, stage, bytesA);
       k.op<scf::YieldOp>(advance(stage.cursor));
       return SmallVector<Value>(loop.getResults());
@@ -153,6 +156,30 @@ private:
     loadBoth({}, rank);
     k.b.setInsertionPointToStart(branch.elseBlock());
     loadBoth(rank, {});
+  }
+
+  void buildGather() {
+    Value part = k.op<arith::AndIOp>(warp, k.c(3));
+    Value last = k.op<arith::CmpIOp>(arith::CmpIPredicate::sge, part, k.c(4 - kGatherWarps));
+    auto branch = k.op<scf::IfOp>(last, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(k.b);
+    k.b.setInsertionPointToStart(branch.thenBlock());
+    Value lhs = op.getLhs();
+    int64_t bytes = KernelBuilder::memref(lhs).getElementTypeBitWidth() / 8;
+    Value base = k.pointer(lhs, /*align=*/16), index = k.pointer(op.getGather());
+    Value pitch = k.mul(k.stride(lhs, 0, 32), bytes), width = k.mul(k.size(lhs, 1), bytes);
+    forTiles({}, start(), [&](const Tile &tile, ValueRange state) {
+      auto type = RowsType::get(k.b.getContext(), schedule.getM());
+      Value rows = k.op<GatherRowsOp>(type, index, tile.row, tile.end);
+      auto loop = k.op<scf::ForOp>(k.c(0), countStages(tile), k.c(1), state);
+      OpBuilder::InsertionGuard guard(k.b);
+      k.b.setInsertionPointToStart(loop.getBody());
+      Value current = loop.getRegionIterArg(0);
+      k.op<GatherLoadOp>(base, pitch, width, rows, loop.getInductionVar(), ring, current, k.c(0),
+                         /*whole=*/op.getK() * bytes % 16 == 0);
+      k.op<scf::YieldOp>(advance(current));
+      return SmallVector<Value>(loop.getResults());
+    });
   }
 
   Value operand(Value offset, Major major) {
@@ -233,6 +260,9 @@ private:
 
   SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first) {
     k.op<WaitOp>(ring, cursor);
+    if (op.getGather()) // what threads wrote is read by wgmma
+      k.op<NVVM::FenceProxyOp>(NVVM::ProxyKind::async_shared,
+                               NVVM::SharedSpaceAttr::get(k.b.getContext(), NVVM::SharedSpace::shared_cta));
     auto product =
         k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, getLoadedType(op.getRhs()), first);
     return SmallVector<Value>(product.getResults());

@@ -60,6 +60,13 @@ private:
   int64_t height; // rows from half to half
 };
 
+/// Rows that other warps gather: the thread that loads has nothing to do.
+class Gathered : public Source {
+public:
+  Major major() const override { return Major::K; }
+  void load(KernelBuilder &, const Tile &, const Stage &, Value) override {}
+};
+
 /// Weights, whose halves are of the two accumulators if those have parts of the columns. Interleaved ones are one piece
 /// of neighbouring columns, which the epilogue tells apart.
 class Weights : public Boxes {
@@ -151,6 +158,7 @@ int64_t sm90::getBlock(Value operand) { return 128 * 8 / KernelBuilder::memref(o
 std::unique_ptr<Source> sm90::createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut) {
   return std::make_unique<Rows>(k, lhs, rows, cut ? 2 : 1);
 }
+std::unique_ptr<Source> sm90::createGathered() { return std::make_unique<Gathered>(); }
 std::unique_ptr<Source> sm90::createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut) {
   if (op.getLayout() == tile::RhsLayout::NK)
     return std::make_unique<WeightsNK>(k, op, columns, cut || op.getAccs() == tile::Accumulators::Concatenated ? 2 : 1);

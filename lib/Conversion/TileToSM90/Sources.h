@@ -40,6 +40,9 @@ public:
 /// Rows of lhs, from the tile's row on.
 std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut);
 
+/// Rows that come by `sm90.gather_load`, of other warps than the thread that loads.
+std::unique_ptr<Source> createGathered();
+
 /// `columns` columns of the weights of the tile's group, from the tile's column on: half of them from each
 /// accumulator's part of all columns, or neighbours if the accumulators are interleaved.
 std::unique_ptr<Source> createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut);

@@ -125,6 +125,35 @@ module {
       return
     }
 
+    // Gathered rows: two warps bring them, beside the thread that loads the weights. Their pitch must be one that cp.async can take.
+    // CHECK-LABEL: sm90.kernel @gathered <threads = 384
+    // CHECK-SAME: #sm90.pointer<0, align = 16>
+    // CHECK-SAME: fallback @gathered_simple
+    // CHECK: sm90.ring arrivals 65 releases 8 : <4 x 49152>
+    // CHECK: sm90.elect
+    // CHECK:   sm90.acquire {{.*}} expect 32768
+    // CHECK-COUNT-4: sm90.tma_load {{.*}} bytes 8192
+    // CHECK: scf.if
+    // CHECK:   sm90.for_tiles
+    // CHECK-NEXT: ^bb0(%[[ROW:[^:]*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[END:[^:]*]]: i32
+    // CHECK:     %[[ROWS:.*]] = sm90.gather_rows %{{.*}}[%[[ROW]] to %[[END]]] : !llvm.ptr<1> -> <128>
+    // CHECK:     scf.for %[[BLOCK:[^ ]*]] =
+    // CHECK:       sm90.gather_load %{{.*}} pitch %{{.*}} width %{{.*}}[%[[ROWS]]] block %[[BLOCK]]
+    // CHECK: } consumers
+    // CHECK:   sm90.wait
+    // CHECK-NEXT: nvvm.fence.proxy
+    // CHECK-NEXT: sm90.wgmma first bf16
+    func.func @gathered(%x: memref<?x500xbf16, strided<[?, 1]>>, %g: memref<?xi32>, %w: memref<8x500x768xbf16, strided<[?, ?, 1]>>, %b: memref<8x2xi64>,
+                        %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x500xbf16, strided<[?, 1]>>) gather(%g : memref<?xi32>) rhs(%w : memref<8x500x768xbf16, strided<[?, ?, 1]>>)
+          bounds(%b : memref<8x2xi64>) outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
     // TF32: blocks of 32 of k, rounded on the way into the stage; the result stays f32.
     // CHECK-LABEL: sm90.kernel @tf32 <threads = 384
     // CHECK-SAME: #sm90.tensor_map<0, f32, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [32, 16]>

@@ -55,3 +55,17 @@ module @kernels {
     return
   }
 }
+
+// -----
+
+module @kernels {
+  func.func @gathered(%x: memref<?x8xf32>, %g: memref<?xi32>, %w: memref<8x16x8xf32>, %b: memref<8x2xi64>, %y: memref<?x16xf32>) {
+    // expected-remark @+1 {{runs on ordinary loads: lhs is gathered, and only TMA rounds to tf32}}
+    tile.ragged_gemm lhs(%x : memref<?x8xf32>) gather(%g : memref<?xi32>) rhs(%w : memref<8x16x8xf32>) bounds(%b : memref<8x2xi64>) outs(%y : memref<?x16xf32>)
+        attributes {layout = #tile.rhs<nk>, precision = #tile.precision<tf32>} {
+    ^bb0(%acc: f32):
+      tile.yield %acc : f32
+    }
+    return
+  }
+}

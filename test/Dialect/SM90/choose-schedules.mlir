@@ -8,7 +8,8 @@
 // CHECK: remark: rows.nk.bf16.bf16.k512.n768.g16.parts2 of 8192 rows: #sm90.schedule<
 // The type says how many rows there are. Of 64 groups 4 are computed.
 // CHECK: remark: contraction.bf16.f32.k512.n768.g4 of 512 rows: #sm90.schedule<
-// CHECK: remark: runs on ordinary loads: operands are not bf16 or f16
+// CHECK: remark: rows.nk.f32.f32.k8.n16.g8 of {{[0-9]+}} rows: #sm90.schedule<
+// CHECK: remark: runs on ordinary loads: operands are f32, exactly
 
 // CHECK-LABEL: func.func @wide
 // A wide product of long groups has the largest tile.

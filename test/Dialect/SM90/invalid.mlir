@@ -320,3 +320,34 @@ gpu.module @kernels {
     %acc = sm90.wgmma first f32 %ring[%start] %a, %a, into %undef : !sm90.ring<4 x 24576>, !sm90.operand<k>, !sm90.operand<k>, !sm90.acc<64> -> !sm90.acc<64>
   }
 }
+
+// -----
+
+// expected-error @+1 {{count is 12, expected a multiple of 8 from 8 to 256}}
+func.func private @f(!sm90.rows<12>)
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.pointer<1>, #sm90.size<arg = 0, dim = 1>] {
+  ^bb0(%p: !llvm.ptr<1>, %n: i32):
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<2 x 16384>
+    %start = sm90.start
+    %rows = sm90.gather_rows %p[%n to %n] : !llvm.ptr<1> -> !sm90.rows<128>
+    // expected-error @+1 {{'sm90.gather_load' op gathers into a ring of 1 arrivals, expected 65}}
+    sm90.gather_load %p pitch %n width %n [%rows] block %n to %ring[%start] + %n : !llvm.ptr<1>, !sm90.rows<128>, !sm90.ring<2 x 16384>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [#sm90.pointer<1>, #sm90.size<arg = 0, dim = 1>] {
+  ^bb0(%p: !llvm.ptr<1>, %n: i32):
+    %ring = sm90.ring arrivals 65 releases 8 : !sm90.ring<2 x 8192>
+    %start = sm90.start
+    %rows = sm90.gather_rows %p[%n to %n] : !llvm.ptr<1> -> !sm90.rows<128>
+    // expected-error @+1 {{'sm90.gather_load' op loads 16384 bytes into a stage of 8192}}
+    sm90.gather_load %p pitch %n width %n [%rows] block %n to %ring[%start] + %n : !llvm.ptr<1>, !sm90.rows<128>, !sm90.ring<2 x 8192>
+  }
+}

@@ -85,6 +85,18 @@ gpu.module @kernels {
     }
   }
 
+  // CHECK-LABEL: sm90.kernel @gather
+  // CHECK-SAME: #sm90.pointer<0, align = 16>
+  // CHECK: %[[ROWS:.*]] = sm90.gather_rows %{{.*}}[%{{.*}} to %{{.*}}] : !llvm.ptr<1> -> <128>
+  // CHECK: sm90.gather_load %{{.*}} pitch %{{.*}} width %{{.*}}[%[[ROWS]]] block %{{.*}} to %{{.*}}[%{{.*}}] + %{{.*}} : !llvm.ptr<1>, <128>, <2 x 16384>
+  sm90.kernel @gather <threads = 384, per_sm = 1> params [#sm90.pointer<1>, #sm90.pointer<0, align = 16>, #sm90.size<arg = 0, dim = 1>] {
+  ^bb0(%index: !llvm.ptr<1>, %base: !llvm.ptr<1>, %n: i32):
+    %ring = sm90.ring arrivals 65 releases 8 : !sm90.ring<2 x 16384>
+    %start = sm90.start
+    %rows = sm90.gather_rows %index[%n to %n] : !llvm.ptr<1> -> !sm90.rows<128>
+    sm90.gather_load %base pitch %n width %n [%rows] block %n to %ring[%start] + %n : !llvm.ptr<1>, !sm90.rows<128>, !sm90.ring<2 x 16384>
+  }
+
   // CHECK-LABEL: sm90.kernel @other <threads = 128, blocks = 1>
   sm90.kernel @other <threads = 128, blocks = 1> params [] {
   }

@@ -130,6 +130,12 @@ LogicalResult RingType::verify(EmitError emitError, int64_t stages, int64_t byte
   return success();
 }
 
+LogicalResult RowsType::verify(EmitError emitError, int64_t count) {
+  if (count < 8 || count > 256 || count % 8 != 0) // (C1)
+    return emitError() << "count is " << count << ", expected a multiple of 8 from 8 to 256";
+  return success();
+}
+
 LogicalResult AccType::verify(EmitError emitError, int64_t columns) {
   if (columns < kChip.wgmmaColumnStep || columns > kChip.wgmmaMaxColumns || columns % kChip.wgmmaColumnStep != 0)
     return emitError() << "accumulator has " << columns << " columns, expected a multiple of " << kChip.wgmmaColumnStep

@@ -161,6 +161,16 @@ LogicalResult TmaLoadOp::verify() {
   return success();
 }
 
+LogicalResult GatherLoadOp::verify() {
+  int64_t bytes = 128 * getRows().getType().getCount(), stage = getRing().getType().getBytes();
+  if (bytes > stage) // (C1)
+    return emitOpError() << "loads " << bytes << " bytes into a stage of " << stage;
+  if (auto ring = getRing().getDefiningOp<RingOp>(); ring && ring.getArrivals() != 1 + kGatherThreads) // (C2)
+    return emitOpError() << "gathers into a ring of " << ring.getArrivals() << " arrivals, expected "
+                         << 1 + kGatherThreads;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//

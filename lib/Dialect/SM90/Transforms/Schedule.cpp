@@ -8,8 +8,9 @@
 using namespace mlir;
 using namespace mlir::sm90;
 
-/// A producer that issues TMA loads, and consumers with 128 accumulators.
+/// A producer that issues TMA loads, or holds the numbers of gathered rows, and consumers with 128 accumulators.
 static constexpr int64_t kProducerRegisters = 40, kConsumerRegisters = 232;
+static constexpr int64_t kGatherRegisters = 56, kGatherConsumerRegisters = 224;
 
 bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   auto refuse = [&](StringRef text) {
@@ -30,8 +31,8 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
     return refuse("lhs is absent");
   if (cast<ShapedType>(op.getLhs().getType()).getRank() != 2)
     return refuse("lhs is a batch");
-  if (op.getGather())
-    return refuse("lhs is gathered");
+  if (tf32 && op.getGather())
+    return refuse("lhs is gathered, and only TMA rounds to tf32");
   return true;
 }
 
@@ -56,6 +57,8 @@ bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::str
     why = text.str();
     return false;
   };
+  if (problem.gather && (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static))
+    return refuse("expected roles = cooperative and order = static where rows are gathered");
   // The epilogue takes strips of 64 result columns.
   if (schedule.getN() / problem.parts % 64 != 0)
     return refuse("expected n to be a multiple of " + llvm::Twine(64 * problem.parts) + " for " +
@@ -93,6 +96,8 @@ std::vector<Candidate> sm90::rankSchedules(MLIRContext *context, const Problem &
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) { return success(); });
   auto emitError = [&] { return mlir::emitError(UnknownLoc::get(context)); };
   auto isFaster = [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; };
+  int64_t producer = problem.gather ? kGatherRegisters : kProducerRegisters;
+  int64_t consumers = problem.gather ? kGatherConsumerRegisters : kConsumerRegisters;
   std::vector<Candidate> candidates;
   for (Roles roles : {Roles::Cooperative, Roles::Pingpong})
     for (int64_t m = kChip.wgmmaRows; m <= 4 * kChip.wgmmaRows; m += kChip.wgmmaRows)
@@ -104,7 +109,7 @@ std::vector<Candidate> sm90::rankSchedules(MLIRContext *context, const Problem &
                 // As many stages as there is room for: more never take longer.
                 for (int64_t stages = kChip.sharedBytes / (m * kChip.swizzleBytes); stages >= 2; --stages) {
                   auto schedule = ScheduleAttr::getChecked(emitError, context, roles, m, n, stages, cluster, raster,
-                                                           order, buffers, kProducerRegisters, kConsumerRegisters);
+                                                           order, buffers, producer, consumers);
                   if (!schedule)
                     continue;
                   if (std::string why; suitsSchedule(problem, schedule, why)) {

@@ -23,6 +23,9 @@ constexpr int64_t kTurnsBytes = 16;
 /// A queue of tiles is a ring of so many numbers, each in a stage of so many bytes.
 constexpr int64_t kQueueStages = 4, kQueueBytes = 16;
 
+/// Threads that gather rows, and the warps that they are.
+constexpr int64_t kGatherThreads = 64, kGatherWarps = kGatherThreads / 32;
+
 /// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
 constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
 

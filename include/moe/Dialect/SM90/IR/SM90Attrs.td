@@ -198,6 +198,23 @@ def SM90_AccType : SM90_Type<"Acc", "acc"> {
   }];
 }
 
+def SM90_RowsType : SM90_Type<"Rows", "rows"> {
+  let summary = "numbers of the `count` rows that a tile gathers, in the registers of two warps";
+  let description = [{
+    Thread t of the 64 has those of rows t / 8 + 8 i.
+    Example: `!sm90.rows<128>`
+    Constraints:
+    - (C1) count is a multiple of 8 from 8 to 256.
+  }];
+  let parameters = (ins "int64_t":$count);
+  let assemblyFormat = "`<` $count `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// i32 registers of a thread.
+    int64_t getRegisters() const { return getCount() / 8; }
+  }];
+}
+
 def SM90_Major : SM90_Enum<"Major", "which dimension of an operand tile is contiguous in shared memory", [
   I32EnumCase<"K", 0, "k">,   // rows of 128 bytes of k
   I32EnumCase<"MN", 1, "mn">  // boxes of 64 columns by 64 of k (8 KB), one behind the other

@@ -217,6 +217,39 @@ def SM90_TmaLoadOp : SM90_Op<"tma_load"> {
   let hasVerifier = 1;
 }
 
+def SM90_GatherRowsOp : SM90_Op<"gather_rows"> {
+  let summary = "the numbers of the rows that a tile is made of";
+  let description = [{
+    The last two warps of a warpgroup. Row `row` + i of the tile is made of row `index`[`row` + i]; of none (-1) at and past `end`.
+
+    Example: `%rows = sm90.gather_rows %index[%row to %end] : !llvm.ptr<1> -> !sm90.rows<128>`
+  }];
+  let arguments = (ins SM90_Global:$index, I32:$row, I32:$end);
+  let results = (outs SM90_RowsType:$rows);
+  let assemblyFormat = "$index `[` $row `to` $end `]` attr-dict `:` type($index) `->` type($rows)";
+}
+
+def SM90_GatherLoadOp : SM90_Op<"gather_load"> {
+  let summary = "128 bytes of k of gathered rows into a stage";
+  let description = [{
+    The last two warps of a warpgroup. They wait until the stage is empty and copy, by cp.async, bytes 128 `block` to 128 `block` + 127 of each row to `offset` in the
+    stage, in the pattern of TMA's 128-byte swizzle; each thread arrives once what it copied is there. Rows of a negative number, and what lies at or past `width`
+    bytes in a row, are zero, and nothing is read for them. With `whole`, `width` is a multiple of 16. Rows of the matrix at `base` are `pitch` bytes apart; both are multiples of 16. A consumer needs `nvvm.fence.proxy`
+    between its wait and the wgmma.
+
+    Example: `sm90.gather_load %x pitch %pitch width %bytes [%rows] block %k to %ring[%cursor] + %zero : !llvm.ptr<1>, !sm90.rows<128>, !sm90.ring<4 x 49152>`
+
+    Constraints:
+    - (C1) the rows fit the stage.
+    - (C2) a stage of the ring is full after 65 arrivals: one says how many bytes TMA will bring, and 64 threads gather.
+  }];
+  let arguments = (ins SM90_Global:$base, I32:$pitch, I32:$width, SM90_RowsType:$rows, I32:$block, SM90_RingType:$ring, SM90_CursorType:$cursor, I32:$offset, UnitAttr:$whole);
+  let assemblyFormat = [{
+    $base `pitch` $pitch `width` $width (`whole` $whole^)? `[` $rows `]` `block` $block `to` $ring `[` $cursor `]` `+` $offset attr-dict `:` type($base) `,` type($rows) `,` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // wgmma
 //===----------------------------------------------------------------------===//
