@@ -249,7 +249,7 @@ LogicalResult Product::time(ArrayRef<Trial *> which, unsigned rounds) {
         return failure();
       for (Trial *trial : order)
         if (failed(check(
-                measure->time(trial->number, /*warmup=*/1, /*runs=*/3, trial->times[static_cast<unsigned>(sizes)]))))
+                measure->time(trial->number, /*warmup=*/1, /*runs=*/2, trial->times[static_cast<unsigned>(sizes)]))))
           return failure();
     }
     std::reverse(order.begin(), order.end());

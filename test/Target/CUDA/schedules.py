@@ -1,6 +1,6 @@
 """Every schedule that a product can have, and every one of the built-in table, compiles to a cubin without spills or serialised wgmma.
 
-What ptxas finds is an error of moe-compile. Schedules that differ only in how tiles are visited have the same code and are taken once.
+What ptxas finds is an error of moe-compile. Of schedules that differ only in how tiles are visited and staged one is taken.
 """
 
 # REQUIRES: ptxas
@@ -32,11 +32,11 @@ def command(*arguments: str, text: str) -> subprocess.CompletedProcess[str]:
 
 
 def candidates(product: Product) -> list[str]:
-    """Schedules, without those that differ in raster alone."""
+    """Schedules, one of those that differ only in how tiles are visited and in how many staging buffers there are."""
     prog = command("moe-compile", "-", "--target=cuda", "--compile-to=prog", text=product.text()).stdout
     listed = command("moe-opt", "-", "--sm90-choose-schedules=table=none report=100000", text=prog).stderr
     found = re.findall(r"(#sm90\.schedule<[^>]*>), could take", listed)
-    distinct = {re.sub(r", raster = \d+", "", schedule): schedule for schedule in found}
+    distinct = {re.sub(r", (stages|raster|buffers) = \d+", "", schedule): schedule for schedule in reversed(found)}
     return sorted(distinct.values())
 
 

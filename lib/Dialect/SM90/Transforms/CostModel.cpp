@@ -15,14 +15,21 @@ using namespace mlir::sm90;
 
 namespace {
 
-/// Found by least squares on measured products. Cycles of an SM.
-constexpr double kWgmma = 1.07;        // of the cycles that the tensor cores need at least
-constexpr double kTwoTiles = 1.05;     // of these, where two tiles are in flight
-constexpr double kTile = 890;          // a tile, whatever its size,
-constexpr double kElement = 3.3 / 256; // and an element of it, in the epilogue
-constexpr double kHandover = 215;      // from one warpgroup to the other
-constexpr double kImbalance = 0.4;     // of the time that SMs wait for the last
-constexpr double kSpread = 0.8;        // deviation of the logarithm of a group's size, where they are unequal
+// Found by least squares on measured products (docs/performance.md). Cycles of an SM, unless it says otherwise.
+constexpr double kTile = 710;               ///< a tile, whatever its size,
+constexpr double kElement = 3.0 / 256;      ///< and an element of it, of 2 bytes, in the epilogue
+constexpr double kHandover = 180;           ///< from one warpgroup to the other
+constexpr double kTake = 50;                ///< a tile that is asked for (order dynamic),
+constexpr double kTakeInTurns = 320;        ///< by two warpgroups
+constexpr double kLatency = 1500;           ///< from a load's issue until its stage is full
+constexpr double kSharedBytes = 157;        ///< bytes a cycle to and from shared memory that cost nothing,
+constexpr double kSharedPower = 1.4;        ///< and how what is beyond them costs
+constexpr double kWait[] = {0.45, 0.12};    ///< of the time that SMs wait for the last: orders static and dynamic
+constexpr double kDrift[] = {0.004, 0.056}; ///< of the whole, order static: rows and contraction, where tiles differ
+constexpr double kCluster[] = {1.02, 0.98}; ///< times a block of k, in a cluster: rows and contraction
+constexpr double kL2BytesPerSecond = 21e12; ///< to all SMs
+constexpr double kClock = 1.42e9;           ///< in Hz, of a card that is limited by power
+constexpr double kSpread = 0.8;             ///< deviation of the logarithm of a group's size, where they are unequal
 
 /// Sizes of groups that together have the rows: alike, or as exp(spread * normal). The quantiles of the normal come in
 /// the order of a low-discrepancy sequence, so that neighbours differ.
@@ -41,20 +48,30 @@ std::vector<double> drawSizes(int64_t groups, int64_t rows, double spread) {
 class CostModel {
 public:
   CostModel(const Problem &problem, ScheduleAttr schedule) : p(problem), s(schedule) {
-    // A stage is 128 bytes of k, whatever the type: wgmma's rate falls as elements grow.
-    double mma = 2.0 * s.getM() * s.getN() * (kChip.swizzleBytes / 2) / kChip.flopsPerCycle;
-    depthOfBlock = kChip.swizzleBytes * 8.0 / p.in.getIntOrFloatBitWidth();
     pingpong = s.getRoles() == Roles::Pingpong;
-    block = mma * kWgmma * (pingpong ? kTwoTiles : 1);
-    epilogue = kTile + kElement * s.getM() * s.getN();
+    contraction = p.mode == tile::GemmMode::Contraction;
     columnTiles = static_cast<int64_t>(llvm::divideCeil(p.columns, s.getN() / p.parts));
+    // A stage is 128 bytes of k, whatever the type: wgmma's rate falls as elements grow.
+    depthOfBlock = kChip.swizzleBytes * 8.0 / p.in.getIntOrFloatBitWidth();
+    double m = s.getM(), n = s.getN(), mma = 2 * m * n * (kChip.swizzleBytes / 2.0) / kChip.flopsPerCycle;
+    // wgmma reads 64 rows and all columns for 16 of k (32 bytes) each time; TMA writes the stage once.
+    double rows = kChip.wgmmaRows, reads = (rows + n) * 32 / (2 * rows * n * 16 / kChip.flopsPerCycle);
+    double shared = reads + s.getStageBytes() / mma;
+    block = mma * std::max(1.0, std::pow(shared / kSharedBytes, kSharedPower)) *
+            std::max(1.0, kLatency / ((s.getStages() - 1) * mma)) * (s.getCluster() == 2 ? kCluster[contraction] : 1);
+    epilogue = kTile + kElement * m * n / p.parts * p.outs * p.out.getIntOrFloatBitWidth() / 16;
+    take = s.getOrder() == Order::Static ? 0 : pingpong ? kTakeInTurns : kTake;
   }
 
   double seconds(double spread) const {
     std::vector<double> sizes = drawSizes(p.groups, p.rows, spread);
-    double compute = cycles(sizes) / kChip.clock, memory = bytes(sizes) / kChip.hbmBytesPerSecond;
-    // Both go on at once; where they are close they are in each other's way.
-    return std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
+    // All go on at once; where they are close they are in each other's way.
+    double times[] = {cycles(sizes) / kClock, memoryBytes(sizes) / kChip.hbmBytesPerSecond,
+                      loadedBytes(sizes) / kL2BytesPerSecond};
+    double sum = 0;
+    for (double time : times)
+      sum += time * time * time;
+    return std::cbrt(sum);
   }
 
 private:
@@ -62,8 +79,10 @@ private:
   /// other stores.
   double tile(double blocks) const {
     double multiply = blocks * block;
-    return pingpong ? std::max(multiply + kHandover, (multiply + epilogue) / 2) : multiply + epilogue;
+    return take + (pingpong ? std::max(multiply + kHandover, (multiply + epilogue) / 2) : multiply + epilogue);
   }
+
+  double blocks(double depth) const { return std::max(1.0, std::ceil(depth / depthOfBlock)); }
 
   /// Tiles of a group, or pairs of tiles in a cluster: an odd last row of tiles pairs its columns.
   int64_t tiles(int64_t rowTiles) const {
@@ -74,7 +93,7 @@ private:
 
   /// Rows of a group's product, and what is summed over: one of them is the group's size.
   std::pair<double, double> extents(double size) const {
-    if (p.mode == tile::GemmMode::Contraction)
+    if (contraction)
       return {p.k, size};
     return {size, p.k};
   }
@@ -88,7 +107,7 @@ private:
     for (double size : sizes) {
       auto [height, depth] = extents(size);
       int64_t count = tiles(std::ceil(height / s.getM()));
-      double cost = tile(std::max(1.0, std::ceil(depth / depthOfBlock)));
+      double cost = tile(blocks(depth));
       common += count / units * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
@@ -96,13 +115,14 @@ private:
     }
     double mean = std::accumulate(load.begin(), load.end(), 0.0) / units;
     double wait = *std::max_element(load.begin(), load.end()) - mean;
-    return common + mean + (s.getOrder() == Order::Static ? kImbalance * wait : 0);
+    bool isStatic = s.getOrder() == Order::Static;
+    return (common + mean) * (isStatic ? 1 + kDrift[contraction] : 1) + kWait[!isStatic] * wait;
   }
 
   /// What comes from memory and goes there. Tiles are visited in bands of `raster` rows of tiles: the right side is
   /// read once for each band, unless it stays in the L2; the left side once, or if a band of it does not stay there,
   /// once for each wave of tiles.
-  double bytes(const std::vector<double> &sizes) const {
+  double memoryBytes(const std::vector<double> &sizes) const {
     double in = p.in.getIntOrFloatBitWidth() / 8, out = p.out.getIntOrFloatBitWidth() / 8.0 * (p.accumulate ? 2 : 1);
     double band = s.getRaster() * s.getM(), room = kChip.l2Bytes / 2.0, total = 0;
     for (double size : sizes) {
@@ -115,10 +135,20 @@ private:
     return total;
   }
 
+  /// What SMs load: in a cluster each block loads half of what both need.
+  double loadedBytes(const std::vector<double> &sizes) const {
+    double bytes = kChip.swizzleBytes * (s.getM() + s.getN() / (s.getCluster() == 2 ? 2.0 : 1)), total = 0;
+    for (double size : sizes) {
+      auto [height, depth] = extents(size);
+      total += tiles(std::ceil(height / s.getM())) * s.getCluster() * blocks(depth) * bytes;
+    }
+    return total;
+  }
+
   const Problem &p;
   ScheduleAttr s;
-  bool pingpong;
-  double block, depthOfBlock, epilogue;
+  bool pingpong, contraction;
+  double block, depthOfBlock, epilogue, take;
   int64_t columnTiles;
 };
 
