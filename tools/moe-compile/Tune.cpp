@@ -22,6 +22,7 @@
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/ToolOutputFile.h"
 
+#include <chrono>
 #include <cmath>
 #include <deque>
 
@@ -35,6 +36,7 @@ namespace {
 
 constexpr unsigned kMostTiles = 24, kMostVariants = 24; ///< schedules of a product that are compiled
 constexpr double kHopeless = 1.35;                      ///< times the fastest prediction: not compiled
+constexpr std::chrono::milliseconds kWarmUp(1300);
 constexpr unsigned kFastTiles = 3, kFinalists = 6;
 
 /// A schedule of a product, compiled.
@@ -76,6 +78,7 @@ private:
   LogicalResult addTrials(ArrayRef<Candidate> candidates);
   void compile(MutableArrayRef<Trial> fresh);
   LogicalResult load(Trial &trial);
+  LogicalResult warmUp();
   LogicalResult time(ArrayRef<Trial *> which, unsigned rounds);
   /// Those that were timed, the fastest first.
   SmallVector<Trial *> getFastest();
@@ -241,6 +244,18 @@ LogicalResult Product::addTrials(ArrayRef<Candidate> candidates) {
   return success();
 }
 
+/// A card that begins to work is faster, and then for a moment slower, than it will be.
+LogicalResult Product::warmUp() {
+  auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < kWarmUp) {
+    std::vector<double> times;
+    if (failed(check(measure->time(trials.front().number, /*warmup=*/0, /*runs=*/8, times))))
+      return failure();
+  }
+  return success();
+}
+
+/// In many short rounds: what the card's power limit does for a moment is then in few of a trial's times.
 LogicalResult Product::time(ArrayRef<Trial *> which, unsigned rounds) {
   SmallVector<Trial *> order(which);
   for (unsigned round = 0; round < rounds; ++round) {
@@ -249,7 +264,7 @@ LogicalResult Product::time(ArrayRef<Trial *> which, unsigned rounds) {
         return failure();
       for (Trial *trial : order)
         if (failed(check(
-                measure->time(trial->number, /*warmup=*/1, /*runs=*/2, trial->times[static_cast<unsigned>(sizes)]))))
+                measure->time(trial->number, /*warmup=*/1, /*runs=*/1, trial->times[static_cast<unsigned>(sizes)]))))
           return failure();
     }
     std::reverse(order.begin(), order.end());
@@ -285,7 +300,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
   SmallVector<Trial *> all;
   for (Trial &trial : trials)
     all.push_back(&trial);
-  if (failed(time(all, /*rounds=*/2)))
+  if (failed(warmUp()) || failed(time(all, /*rounds=*/5)))
     return failure();
 
   SmallVector<Trial *> fast = getFastest();
@@ -302,7 +317,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
   all = fast;
   for (size_t i = known; i < trials.size(); ++i)
     all.push_back(&trials[i]);
-  if (failed(time(all, /*rounds=*/2)))
+  if (failed(time(all, /*rounds=*/5)))
     return failure();
 
   // The last word is of rounds that only the fastest take part in, and what the cost model says.
@@ -317,7 +332,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
         << trial->schedule << "\n";
   for (Trial *trial : finalists)
     trial->times[0].clear(), trial->times[1].clear();
-  if (failed(time(finalists, /*rounds=*/4)))
+  if (failed(time(finalists, /*rounds=*/12)))
     return failure();
   Trial *best = *llvm::min_element(finalists, [](const Trial *a, const Trial *b) { return a->score() < b->score(); });
   sm90::ScheduleTable::Line line{sm90::kChip.arch.str(), problem.getName(), sm90::roundRowsPerGroup(problem),

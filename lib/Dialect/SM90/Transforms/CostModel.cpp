@@ -28,7 +28,7 @@ constexpr double kWait[] = {0.45, 0.12};    ///< of the time that SMs wait for t
 constexpr double kDrift[] = {0.004, 0.056}; ///< of the whole, order static: rows and contraction, where tiles differ
 constexpr double kCluster[] = {1.02, 0.98}; ///< times a block of k, in a cluster: rows and contraction
 constexpr double kL2BytesPerSecond = 21e12; ///< to all SMs
-constexpr double kClock = 1.42e9;           ///< in Hz, of a card that is limited by power
+constexpr double kPace = 0.91;              ///< of the clock: the card is limited by power
 constexpr double kSpread = 0.8;             ///< deviation of the logarithm of a group's size, where they are unequal
 
 /// Sizes of groups that together have the rows: alike, or as exp(spread * normal). The quantiles of the normal come in
@@ -66,7 +66,7 @@ public:
   double seconds(double spread) const {
     std::vector<double> sizes = drawSizes(p.groups, p.rows, spread);
     // All go on at once; where they are close they are in each other's way.
-    double times[] = {cycles(sizes) / kClock, memoryBytes(sizes) / kChip.hbmBytesPerSecond,
+    double times[] = {cycles(sizes) / (kChip.clock * kPace), memoryBytes(sizes) / kChip.hbmBytesPerSecond,
                       loadedBytes(sizes) / kL2BytesPerSecond};
     double sum = 0;
     for (double time : times)
