@@ -45,7 +45,10 @@ def main() -> int:
                 continue
             options = [f"--tune={a.table}", f"--tune-seed={a.seed}", f"--rows={shape.m}", "-o", "/dev/null"]
             done = subprocess.run(
-                [a.compiler.resolve(), "-", "--target=cuda", *options], input=product.text(), capture_output=True, text=True
+                [a.compiler.resolve(), "-", "--target=cuda", *options],
+                input=product.text(),
+                capture_output=True,
+                text=True,
             )
             if log:
                 log.write(done.stdout + done.stderr)

@@ -58,8 +58,8 @@ struct Step {
   std::vector<uint32_t> args, scalars;
   std::optional<uint32_t> flops, bytes; ///< launches: expressions
   std::optional<uint32_t> bounds;       ///< launches: the buffer that it fills with the rows of each group
-  uint32_t counter = 0;            ///< launches on cuda: number of the launch, which has counters of its own
-  uint32_t source = 0, target = 0; ///< buffers
+  uint32_t counter = 0;                 ///< launches on cuda: number of the launch, which has counters of its own
+  uint32_t source = 0, target = 0;      ///< buffers
   uint8_t value = 0;
 };
 

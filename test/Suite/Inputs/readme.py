@@ -18,17 +18,24 @@ def main() -> None:
     readme, folder = Path(sys.argv[1]), Path(sys.argv[2])
     text = readme.read_text()
     (folder / "first.mlir").write_text(block(text, "first.mlir"))
-    python = folder / "bin" / "python3"
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    programs = folder / "bin"
+    programs.mkdir()
+    for name, options in {"python3": "", "moe-import": "-m moe_mlir.importer "}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options}"$@"\n')
+        (programs / name).chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(readme.resolve().parent / "python"),
+    }
     subprocess.run(["bash", "-euc", block(text, "run")], cwd=folder, env=environment, check=True)
 
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (readme.parent / link).exists(), f"the README links to {link}"
     for tool, options in re.findall(r"^\| `(moe-\w+)[^|]*\|[^|]*\|(.*)\|$", text.replace(r"\|", "/"), re.MULTILINE):
-        help_text = subprocess.run([tool, "--help"], capture_output=True, text=True).stdout if options.strip() else ""
+        command = [str(programs / tool) if (programs / tool).exists() else tool, "--help"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True) if options.strip() else None
+        help_text = done.stdout if done else ""
         for option in re.findall(r"`(--[\w-]*\w)", options):
             assert option in help_text, f"{tool} has no option {option}"
     print("the README holds")
