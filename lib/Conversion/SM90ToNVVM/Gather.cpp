@@ -1,8 +1,7 @@
 //===- Gather.cpp - gathered rows become cp.async -------------------------------===//
 //
 // Thread t of 64 copies the 16 bytes at unit t % 8 of rows t / 8 + 8 i. Those rows have one place in the pattern of the
-// 128-byte swizzle, which repeats after 8 rows. The 8 threads of a row share their rows' numbers: number i is in
-// register i / 8 of the one with unit i % 8, so that the producer's few registers do.
+// 128-byte swizzle, which repeats after 8 rows.
 //
 //===----------------------------------------------------------------------===//
 
