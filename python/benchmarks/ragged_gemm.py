@@ -82,8 +82,13 @@ VARIANTS = {
 }
 
 
-def needed_products(shapes: list[str]) -> list[Product]:
-    return [SHAPES[s].product(d, v) for s in shapes for d, variants in VARIANTS.items() for v in variants]
+def needed_programs(shapes: list[str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The text of each program and the options that it is compiled with: its rows decide its schedule."""
+    found = {}
+    for shape in (SHAPES[s] for s in shapes):
+        for product in (shape.product(d, v) for d, variants in VARIANTS.items() for v in variants):
+            found[product.name] = (product.text(), (f"--rows={shape.m}",))
+    return found
 
 
 def group_sizes(e: int, m: int, kind: str) -> Any:
