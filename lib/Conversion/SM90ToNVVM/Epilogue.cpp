@@ -94,10 +94,15 @@ private:
       return load(element(extra.pointer, emit.mul(row, extra.pitch), extra.type), extra.type);
     case ExtraKind::Slot: {
       Value slot = load(element(adaptor.getSlots(), row, emit.i32()), emit.i32());
-      Value used = emit.max(slot, emit.c(0)), k = emit.c(op.getSlotsPerToken());
-      Value token = emit.divu(used, k), place = emit.sub(used, emit.mul(token, k));
-      Value index = emit.add(emit.mul(emit.ext64(token), extra.pitch), emit.ext64(place));
-      return load(element(extra.pointer, index, extra.type), extra.type);
+      // A row without a slot reads nothing.
+      auto read = [&](OpBuilder &, Location) {
+        Value k = emit.c(op.getSlotsPerToken()), token = emit.divu(slot, k);
+        Value place = emit.sub(slot, emit.mul(token, k));
+        Value index = emit.add(emit.mul(emit.ext64(token), extra.pitch), emit.ext64(place));
+        emit.op<scf::YieldOp>(load(element(extra.pointer, index, extra.type), extra.type));
+      };
+      auto none = [&](OpBuilder &, Location) { emit.op<scf::YieldOp>(emit.op<LLVM::ZeroOp>(extra.type).getResult()); };
+      return emit.op<scf::IfOp>(emit.cmp(arith::CmpIPredicate::sge, slot, 0), read, none).getResult(0);
     }
     case ExtraKind::Group:
       return element(extra.pointer, emit.mul(emit.ext64(adaptor.getGroup()), extra.pitch), extra.type);

@@ -263,9 +263,16 @@ private:
         arguments.push_back(load(extra, {row}));
         break;
       case tile::ExtraKind::Slot: {
-        Value slot = k.op<arith::MaxSIOp>(load(slots, {row}), k.c(0));
-        Value width = k.c(k.memref(op.getExtras()[i]).getDimSize(1));
-        arguments.push_back(load(extra, {k.op<arith::DivUIOp>(slot, width), k.op<arith::RemUIOp>(slot, width)}));
+        Value slot = load(slots, {row}), width = k.c(k.memref(op.getExtras()[i]).getDimSize(1));
+        // A row without a slot reads nothing.
+        const View &weights = extra; // a binding cannot be captured
+        auto read = [&](OpBuilder &, Location) {
+          Value token = k.op<arith::DivUIOp>(slot, width), place = k.op<arith::RemUIOp>(slot, width);
+          k.op<scf::YieldOp>(load(weights, {token, place}));
+        };
+        auto none = [&](OpBuilder &, Location) { k.op<scf::YieldOp>(k.op<LLVM::ZeroOp>(weights.element).getResult()); };
+        Value isSlot = k.op<arith::CmpIOp>(arith::CmpIPredicate::sge, slot, k.c(0));
+        arguments.push_back(k.op<scf::IfOp>(isSlot, read, none).getResult(0));
         break;
       }
       case tile::ExtraKind::Group:

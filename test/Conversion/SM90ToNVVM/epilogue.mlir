@@ -95,7 +95,10 @@ gpu.module @kernels {
   // CHECK-SAME: %[[ROW:[^:]*]]: !llvm.ptr<1>, %[[SLOTS:[^:]*]]: !llvm.ptr<1>, %[[WEIGHTS:[^:]*]]: !llvm.ptr<1>, %[[BIAS:[^:]*]]: !llvm.ptr<1>, %[[ELEM:[^:]*]]: !llvm.ptr<1>
   // CHECK: llvm.getelementptr inbounds %[[ROW]]
   // CHECK: llvm.getelementptr inbounds %[[SLOTS]]
-  // CHECK: %[[SLOT:.*]] = arith.maxsi
+  // A row without a slot (-1) reads 0.
+  // CHECK: %[[SLOT:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+  // CHECK: %[[IS:.*]] = arith.cmpi sge, %[[SLOT]], %{{.*}} : i32
+  // CHECK: scf.if %[[IS]] -> (f32)
   // CHECK: arith.divui %[[SLOT]], %{{.*}} : i32
   // CHECK: llvm.getelementptr inbounds %[[WEIGHTS]]
   // CHECK: llvm.getelementptr inbounds %[[ELEM]]
