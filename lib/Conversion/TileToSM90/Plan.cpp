@@ -16,7 +16,6 @@
 using namespace mlir;
 using namespace mlir::sm90;
 using arith::CmpIPredicate;
-using NVVM::ShflKind;
 
 namespace {
 
