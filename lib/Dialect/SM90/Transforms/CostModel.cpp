@@ -16,17 +16,18 @@ using namespace mlir::sm90;
 namespace {
 
 // Found by least squares on measured products (docs/performance.md). Cycles of an SM, unless it says otherwise.
-constexpr double kTile = 710;               ///< a tile, whatever its size,
+constexpr double kTile = 1000;              ///< a tile, whatever its size,
 constexpr double kElement = 3.0 / 256;      ///< and an element of it, of 2 bytes, in the epilogue
-constexpr double kHandover = 180;           ///< from one warpgroup to the other
-constexpr double kTake = 50;                ///< a tile that is asked for (order dynamic),
-constexpr double kTakeInTurns = 320;        ///< by two warpgroups
+constexpr double kHandover = 60;            ///< from one warpgroup to the other
+constexpr double kTake = 250;               ///< a tile that is asked for (order dynamic),
+constexpr double kTakeInTurns = 700;        ///< by two warpgroups
 constexpr double kLatency = 1500;           ///< from a load's issue until its stage is full
 constexpr double kSharedBytes = 157;        ///< bytes a cycle to and from shared memory that cost nothing,
 constexpr double kSharedPower = 1.4;        ///< and how what is beyond them costs
 constexpr double kWait[] = {0.45, 0.12};    ///< of the time that SMs wait for the last: orders static and dynamic
-constexpr double kDrift[] = {0.004, 0.056}; ///< of the whole, order static: rows and contraction, where tiles differ
-constexpr double kCluster[] = {1.02, 0.98}; ///< times a block of k, in a cluster: rows and contraction
+constexpr double kDrift[] = {0.004, 0.09};  ///< of the whole, order static: rows and contraction, where tiles differ
+constexpr double kCluster[] = {0.98, 1.08}; ///< times a block of k, in a cluster: cooperative and pingpong
+constexpr double kClusterGather = 1.02;     ///< the same where rows are gathered: blocks do not share those
 constexpr double kL2BytesPerSecond = 21e12; ///< to all SMs
 constexpr double kPace = 0.91;              ///< of the clock: the card is limited by power
 constexpr double kSpread = 0.8;             ///< deviation of the logarithm of a group's size, where they are unequal
@@ -58,7 +59,10 @@ public:
     double rows = kChip.wgmmaRows, reads = (rows + n) * 32 / (2 * rows * n * 16 / kChip.flopsPerCycle);
     double shared = reads + s.getStageBytes() / mma;
     block = mma * std::max(1.0, std::pow(shared / kSharedBytes, kSharedPower)) *
-            std::max(1.0, kLatency / ((s.getStages() - 1) * mma)) * (s.getCluster() == 2 ? kCluster[contraction] : 1);
+            std::max(1.0, kLatency / ((s.getStages() - 1) * mma)) *
+            (s.getCluster() == 1 ? 1
+             : p.gather          ? kClusterGather
+                                 : kCluster[pingpong]);
     epilogue = kTile + kElement * m * n / p.parts * p.outs * p.out.getIntOrFloatBitWidth() / 16;
     take = s.getOrder() == Order::Static ? 0 : pingpong ? kTakeInTurns : kTake;
   }
@@ -98,16 +102,28 @@ private:
     return {size, p.k};
   }
 
+  /// Tiles (pairs of them) of a group that cost half: those of its last row of tiles if 64 rows are left or fewer and
+  /// the kernel splits their columns. In a cluster the other block's tile must be as short.
+  int64_t shortTiles(double height) const {
+    bool splits = !contraction && !pingpong && s.getOrder() == Order::Dynamic && p.parts == 1 && s.getN() % 128 == 0;
+    int64_t rows = static_cast<int64_t>(height), left = rows % s.getM();
+    int64_t rowTiles = static_cast<int64_t>(llvm::divideCeil(rows, s.getM()));
+    if (!splits || left == 0 || left > kChip.wgmmaRows || (s.getCluster() == 2 && rowTiles % 2 == 0))
+      return 0;
+    return tiles(rowTiles) - tiles(rowTiles - 1);
+  }
+
   double cycles(const std::vector<double> &sizes) const {
     int64_t units = kChip.sms / s.getCluster();
     // Tiles are dealt out in turn. load[i] is what unit i does beyond what all do.
     std::vector<double> load(units);
-    double common = 0;
+    double common = 0, saved = 0;
     int64_t next = 0;
     for (double size : sizes) {
       auto [height, depth] = extents(size);
       int64_t count = tiles(std::ceil(height / s.getM()));
       double cost = tile(blocks(depth));
+      saved += shortTiles(height) * (cost - tile(blocks(depth) / 2)) / units;
       common += count / units * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
@@ -116,7 +132,7 @@ private:
     double mean = std::accumulate(load.begin(), load.end(), 0.0) / units;
     double wait = *std::max_element(load.begin(), load.end()) - mean;
     bool isStatic = s.getOrder() == Order::Static;
-    return (common + mean) * (isStatic ? 1 + kDrift[contraction] : 1) + kWait[!isStatic] * wait;
+    return (common + mean - saved) * (isStatic ? 1 + kDrift[contraction] : 1) + kWait[!isStatic] * wait;
   }
 
   /// What comes from memory and goes there. Tiles are visited in bands of `raster` rows of tiles: the right side is
