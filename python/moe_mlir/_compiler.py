@@ -26,10 +26,9 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PATH": os.pathsep.join([os.environ.get("PATH", os.defpath), *folders])}
 
 
-def compile(text: str, target: str = "cpu") -> Program:
-    """Compiles a module in the moe dialect, or generic StableHLO, for "cpu" (this machine's) or "cuda". Takes it from the
-    cache on disk if it is there (MOE_CACHE_DIR, MOE_CACHE_SIZE)."""
-    command = [str(tool("moe-compile")), "-", "--cache", "-o", "-", f"--target={target}"]
+def _run(text: str, target: str, *options: str) -> bytes:
+    """What `moe-compile --cache` makes of a text."""
+    command = [str(tool("moe-compile")), "-", "--cache", "-o", "-", f"--target={target}", *options]
     try:
         done = subprocess.run(command, input=text.encode(), capture_output=True, env=_environment())
     except OSError as error:
@@ -38,7 +37,18 @@ def compile(text: str, target: str = "cpu") -> Program:
         ) from error
     if done.returncode:
         raise CompileError(done.stderr.decode(errors="replace").strip() or f"moe-compile ended with {done.returncode}")
-    return Program(done.stdout)
+    return done.stdout
+
+
+def compile(text: str, target: str = "cpu") -> Program:
+    """Compiles a module in the moe dialect, or generic StableHLO, for "cpu" (this machine's) or "cuda". Takes it from the
+    cache on disk if it is there (MOE_CACHE_DIR, MOE_CACHE_SIZE)."""
+    return Program(_run(text, target))
+
+
+def replace_islands(text: str, target: str = "cpu") -> str:
+    """Generic StableHLO with custom calls for what moe can compute of it."""
+    return _run(text, target, "--islands").decode()
 
 
 def main() -> None:

@@ -6,12 +6,12 @@
 // RUN: ls %t | FileCheck %s --check-prefix=LEFT
 // RUN: not moe-opt --run-reproducer --allow-unregistered-dialect %t/dump/reproducer.mlir 2>&1 | FileCheck %s --check-prefix=AGAIN
 
-// CHECK: moe-compile-failure.mlir:[[@LINE+14]]:8: error: cannot be compiled: 'stablehlo.negate' is an op of an unknown dialect
+// CHECK: moe-compile-failure.mlir:[[@LINE+14]]:8: error: cannot be compiled: 'stablehlo.sine' is an op of an unknown dialect
 // OLD: old
 // LEFT:      dump
 // LEFT-NEXT: old.moe
 // LEFT-NOT:  {{.}}
-// AGAIN: error: cannot be compiled: 'stablehlo.negate' is an op of an unknown dialect
+// AGAIN: error: cannot be compiled: 'stablehlo.sine' is an op of an unknown dialect
 
 // An error of the parser ends the same way.
 // RUN: echo "func.func @f(" > %t/broken.mlir
@@ -20,6 +20,6 @@
 // BROKEN: broken.mlir:{{.*}}: error:
 
 func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = "stablehlo.negate"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %y = "stablehlo.sine"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }

@@ -34,7 +34,8 @@ PIPELINES = {
     "moe": ["--moe-check-ragged", "--moe-fuse-weights", "--canonicalize", "--cse", "--convert-moe-to-tile"],
     "all": ["--moe-to-prog-pipeline"],
     "tile": ["--tile-fuse", "--canonicalize", "--cse"],
-    "stablehlo": ["--convert-stablehlo-to-moe", "--canonicalize"],
+    "stablehlo": ["--moe-normalize-stablehlo", "--convert-stablehlo-to-moe", "--moe-raise-stablehlo", "--canonicalize"],
+    "islands": ["--moe-outline-islands"],
     "bufferized": ["--moe-bufferize", "--prog-prepare-results", "--tile-outline-kernels", "--convert-to-prog"],
     "kernels": ["--tile-outline-kernels", "--convert-tile-to-cpu", "--convert-kernels-to-llvm"],
     "prog": ["--pass-pipeline=builtin.module(prog.program(prog-plan-arena),canonicalize,cse)"],
@@ -106,7 +107,7 @@ def pipeline(text: str, rng: random.Random) -> list[str]:
     """Options of moe-opt that fit the level of this text, most of the time, or moe-compile and its options."""
     levels = ["verify"]
     if "stablehlo." in text or "chlo." in text:
-        levels += ["stablehlo", "stablehlo", "compile"]
+        levels += ["stablehlo", "islands", "compile"]
     if re.search(r"\bmoe\.", text):
         levels += ["moe", "moe", "all", "compile"]
     if re.search(r"\btile\.", text):

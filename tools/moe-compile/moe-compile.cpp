@@ -6,6 +6,7 @@
 
 #include "Cache.h"
 #include "Compiler.h"
+#include "Islands.h"
 #include "Tune.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -81,6 +82,10 @@ static cl::list<Fusion> disabledFusions(
                clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
 static cl::opt<bool> cached("cache", cl::desc("take the program from the cache on disk, or put it there"),
                             cl::cat(category));
+static cl::opt<bool> islands("islands",
+                             cl::desc("StableHLO in, StableHLO out: compile what moe can compute of it, and print the "
+                                      "module with custom calls in its place"),
+                             cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print remarks, such as why something was not fused"),
                              cl::cat(category));
 
@@ -113,6 +118,31 @@ static llvm::Expected<CachedProgram> findPlace(const CompilerOptions &options, S
   return place;
 }
 
+/// Compiles what `parse` gives for the text, or takes it from the cache. On failure an error was printed.
+static FailureOr<SmallVector<char, 0>> compileCached(const CompilerOptions &options, StringRef text,
+                                                     llvm::function_ref<OwningOpRef<ModuleOp>()> parse) {
+  std::optional<CachedProgram> place;
+  if (cached) {
+    llvm::Expected<CachedProgram> found = findPlace(options, text);
+    if (!found) {
+      fail(llvm::toString(found.takeError()));
+      return failure();
+    }
+    place = *found;
+    if (std::unique_ptr<llvm::MemoryBuffer> program = place->find())
+      return SmallVector<char, 0>(program->getBufferStart(), program->getBufferEnd());
+  }
+  OwningOpRef<ModuleOp> module = parse();
+  if (!module)
+    return failure();
+  FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
+  if (succeeded(output) && place)
+    if (llvm::Error error = place->store(*output))
+      llvm::errs() << "moe-compile: warning: the program is not kept in the cache: " << llvm::toString(std::move(error))
+                   << "\n";
+  return output;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -128,11 +158,13 @@ int main(int argc, char **argv) {
     return fail("--rows is " + llvm::Twine(rows) + ", expected a positive number");
   if (cpu.getNumOccurrences() && isCuda)
     return fail("--cpu is for --target=cpu only");
-  bool isText = lastPhase <= Phase::Kernels;
-  if (cached && (lastPhase != Phase::Program || !dumpDir.empty() || remarks))
+  bool isText = lastPhase <= Phase::Kernels || islands;
+  if (islands && (lastPhase != Phase::Program || !dumpDir.empty()))
+    return fail("--islands is for whole programs, without --dump-dir");
+  if (cached && !islands && (lastPhase != Phase::Program || !dumpDir.empty() || remarks))
     return fail("--cache is for whole programs, without --dump-dir and --remarks");
-  if (!tuneTable.empty() && (!schedule.empty() || !scheduleTable.empty() || cached))
-    return fail("--tune excludes --schedule, --schedule-table and --cache");
+  if (!tuneTable.empty() && (!schedule.empty() || !scheduleTable.empty() || cached || islands))
+    return fail("--tune excludes --schedule, --schedule-table, --cache and --islands");
   if (outputPath.empty() && !isText)
     return fail("no output file: name one with -o");
   if (!dumpDir.empty())
@@ -197,30 +229,28 @@ int main(int argc, char **argv) {
       return fail("cannot write '" + path + "': " + llvm::toString(std::move(error)));
     return 0;
   };
-  std::optional<CachedProgram> place;
-  if (cached) {
-    llvm::Expected<CachedProgram> found = findPlace(options, text);
-    if (!found)
-      return fail(llvm::toString(found.takeError()));
-    place = *found;
-    if (std::unique_ptr<llvm::MemoryBuffer> program = place->find())
-      return write({program->getBufferStart(), program->getBufferSize()});
-  }
-
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
-  if (!module)
-    return 1;
-  if (!tuneTable.empty()) {
-    if (failed(tune(*module, options, {tuneTable, tuneSeed})))
+  auto parse = [&] { return parseSourceFile<ModuleOp>(sources, &context); };
+  if (islands) {
+    OwningOpRef<ModuleOp> module = parse();
+    if (!module || failed(replaceIslands(*module, [&](StringRef program) {
+          return compileCached(options, program, [&] { return parseSourceString<ModuleOp>(program, &context); });
+        })))
       return 1;
-    options.schedules.table = tuneTable;
+    std::string printed;
+    llvm::raw_string_ostream stream(printed);
+    module->getOperation()->print(stream, OpPrintingFlags().printGenericOpForm());
+    stream << "\n";
+    return write({printed.data(), printed.size()});
   }
-  FailureOr<SmallVector<char, 0>> output = compile(std::move(module), options);
-  if (failed(output))
-    return 1;
-  if (place)
-    if (llvm::Error error = place->store(*output))
-      llvm::errs() << "moe-compile: warning: the program is not kept in the cache: " << llvm::toString(std::move(error))
-                   << "\n";
-  return write(*output);
+  auto prepare = [&]() -> OwningOpRef<ModuleOp> {
+    OwningOpRef<ModuleOp> module = parse();
+    if (module && !tuneTable.empty()) {
+      if (failed(tune(*module, options, {tuneTable, tuneSeed})))
+        return nullptr;
+      options.schedules.table = tuneTable;
+    }
+    return module;
+  };
+  FailureOr<SmallVector<char, 0>> output = compileCached(options, text, prepare);
+  return failed(output) ? 1 : write(*output);
 }

@@ -70,6 +70,46 @@ def ConvertStablehloToMoEPass : Pass<"convert-stablehlo-to-moe", "::mlir::Module
   let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect"];
 }
 
+def MoERaiseStablehloPass : Pass<"moe-raise-stablehlo", "::mlir::ModuleOp"> {
+  let summary = "makes moe ops of the idioms that MoE layers are written in";
+  let description = [{
+    Runs after `moe-normalize-stablehlo` and `convert-stablehlo-to-moe`. Each pattern knows one small idiom: a softmax, a
+    top_k, an argsort of expert ids, a gather of tokens' rows, ...; [docs/stablehlo.md](../stablehlo.md) lists them, each with
+    its test. What is no idiom stays. CSE finds afterwards that idioms share a plan.
+
+    An idiom becomes a moe op only where both mean the same on every input: ids must be in range for whatever the router
+    computes, and NaN goes where JAX lets it go (`nan = propagate`). Narrow floats may be kept in f32 inside an idiom and
+    are then rounded once.
+
+    Before:
+    ```mlir
+    %i = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<12xi32>
+    %0:2 = "stablehlo.sort"(%ids, %i) <{dimension = 0 : i64, is_stable = true}> ({...}) : (tensor<12xi32>, tensor<12xi32>) -> ...
+    ```
+    After:
+    ```mlir
+    %p = moe.plan %ids2 : tensor<6x2xi32> -> !moe.plan<groups = 8, rows = 12, tokens = 6, topk = 2>
+    %0 = moe.plan_get %p {field = #moe.field<permutation>} : !moe.plan<groups = 8, rows = 12, tokens = 6, topk = 2> -> tensor<12xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def MoEOutlineIslandsPass : Pass<"moe-outline-islands", "::mlir::ModuleOp"> {
+  let summary = "moves what moe can compute of StableHLO functions into functions of its own";
+  let description = [{
+    For every function with a ragged dot. A copy of it is normalised, imported and raised; what of the copy is in the moe
+    dialect, and the elementwise work between, forms islands around the ragged products. Each becomes a private function
+    with the attribute `moe.island`, which the function calls. All other ops stay as they were, but for what only fed the
+    islands. Whatever leaves an island comes back only into a later one; plans do not leave, they are made again.
+
+    A remark says which op an island begins after or ends before.
+  }];
+  let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
 def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {
   let summary = "chooses the kernels: moe ops and elementwise ops on tensors become tile ops";
   let description = [{

@@ -56,11 +56,13 @@ static Value lowerRows(RaggedMatmulOp op, Lowering &lowering, Value init) {
   if (op.getBias())
     value = arith::AddFOp::create(b, value, toF32(b, epilogue->getArgument(next++)));
   if (op.getWeights()) {
-    // A row of weight 0 is zero even if it holds a NaN.
     Value weight = epilogue->getArgument(next++);
-    Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f));
-    Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight, zero);
-    value = arith::SelectOp::create(b, isZero, zero, arith::MulFOp::create(b, weight, value));
+    value = arith::MulFOp::create(b, weight, value);
+    if (op.getNan() == NanPolicy::Last) { // a row of weight 0 is zero even if it holds a NaN
+      Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f));
+      Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight, zero);
+      value = arith::SelectOp::create(b, isZero, zero, value);
+    }
   }
   yield(b, value, getElementTypeOrSelf(init));
   return gemm.getResults()[0];

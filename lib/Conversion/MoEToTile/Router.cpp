@@ -181,7 +181,10 @@ LogicalResult to_tile::lower(NormalizeOp op, Lowering &lowering) {
           row = replaceNaN(body, row, 0.0);
         if (op.getRenormalize()) {
           Value sum = reduce(body, vector::CombiningKind::ADD, row);
-          sum = arith::MaximumFOp::create(b, sum, body.constant(sum.getType(), 1e-20));
+          if (!op.getEpsilon().isZero())
+            sum = arith::AddFOp::create(b, sum, body.constant(sum.getType(), op.getEpsilon().convertToDouble()));
+          if (double floor = op.getFloor().convertToDouble(); floor != -infinity)
+            sum = arith::MaximumFOp::create(b, sum, body.constant(sum.getType(), floor));
           row = arith::DivFOp::create(b, row, body.splat(sum, getWidth(row)));
         }
         if (!op.getScale().isExactlyValue(1.0))

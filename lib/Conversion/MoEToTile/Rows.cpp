@@ -125,12 +125,16 @@ LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
     Value term = body.toF32(body.load(0, toIndex(body, id)));
     if (!op.getWeights()) // a dropped slot loads zeros
       return arith::AddFOp::create(b, sum, term);
-    // A dropped slot or a weight of 0 contributes nothing, whatever stands on the other side of the product.
+    // A dropped slot, and with nan = last a weight of 0, contributes nothing, whatever stands on the other side of the
+    // product.
     Value weight = body.load(2, {body.row, j});
     Value noRow = arith::ConstantOp::create(b, b.getI32IntegerAttr(-1));
     Value dropped = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, id, noRow);
-    Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight, body.constant(weight.getType(), 0.0));
-    Value skip = arith::OrIOp::create(b, dropped, isZero);
+    Value skip = dropped;
+    if (op.getNan() == NanPolicy::Last) {
+      Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight, body.constant(weight.getType(), 0.0));
+      skip = arith::OrIOp::create(b, dropped, isZero);
+    }
     Value product = arith::MulFOp::create(b, body.splat(weight, type.getDimSize(1)), term);
     return arith::SelectOp::create(b, skip, sum, arith::AddFOp::create(b, sum, product));
   };

@@ -1,6 +1,7 @@
 //===- Normalize.cpp - moe-normalize-stablehlo ----------------------------===//
 
 #include "Normalize.h"
+#include "Islands.h"
 #include "Stablehlo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,11 +21,10 @@ using namespace mlir::moe;
 using namespace mlir::moe::stablehlo;
 
 LogicalResult NamedPattern::matchAndRewrite(Operation *op, PatternRewriter &rewriter) const {
-  return isa<func::FuncOp>(op->getParentOp()) ? rewrite(op, rewriter) : failure();
+  return isa<func::FuncOp>(op->getParentOp()) && isWellFormed(op) ? rewrite(op, rewriter) : failure();
 }
 
-/// Replaces a call by the body of a private function of one block. MLIR's inliner asks the ops' dialects.
-static bool inlineCall(func::CallOp call, SymbolTable &symbols) {
+bool stablehlo::inlineCall(func::CallOp call, SymbolTable &symbols) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!callee || !callee.isPrivate() || callee.isExternal() || !callee.getBody().hasOneBlock() ||
       callee == call->getParentOfType<func::FuncOp>() || callee.getFunctionType() != call.getCalleeType())
@@ -54,26 +54,30 @@ static void inlineCalls(func::FuncOp function, SymbolTable &symbols) {
   }
 }
 
+bool stablehlo::hasStablehlo(func::FuncOp function) {
+  return function.walk([](Operation *op) { return isStablehlo(op) ? WalkResult::interrupt() : WalkResult::advance(); })
+      .wasInterrupted();
+}
+
+void stablehlo::normalize(ModuleOp module) {
+  SymbolTable symbols(module);
+  RewritePatternSet patterns(module.getContext());
+  populateElementwisePatterns(patterns);
+  populateShapePatterns(patterns);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!hasStablehlo(function))
+      continue;
+    inlineCalls(function, symbols);
+    // What is not brought to its form in so many rounds is matched as it is.
+    (void)applyPatternsGreedily(function, frozen);
+    for (Block &block : function.getBody())
+      eraseDead(block);
+  }
+}
+
 namespace {
 struct MoENormalizeStablehloPass : moe::impl::MoENormalizeStablehloPassBase<MoENormalizeStablehloPass> {
-  void runOnOperation() override {
-    SymbolTable symbols(getOperation());
-    RewritePatternSet patterns(&getContext());
-    populateElementwisePatterns(patterns);
-    populateShapePatterns(patterns);
-    FrozenRewritePatternSet frozen(std::move(patterns));
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      // Functions without StableHLO are none of this pass's business.
-      if (!function
-               .walk([](Operation *op) { return isStablehlo(op) ? WalkResult::interrupt() : WalkResult::advance(); })
-               .wasInterrupted())
-        continue;
-      inlineCalls(function, symbols);
-      if (failed(applyPatternsGreedily(function, frozen)))
-        return signalPassFailure();
-      for (Block &block : function.getBody())
-        eraseDead(block);
-    }
-  }
+  void runOnOperation() override { normalize(getOperation()); }
 };
 } // namespace

@@ -26,6 +26,26 @@ static Value resplat(PatternRewriter &rewriter, Location loc, Value constant, Ra
   return arith::ConstantOp::create(rewriter, loc, value.resizeSplat(type));
 }
 
+static Value createIota(PatternRewriter &rewriter, Location loc, Type type, int64_t dim) {
+  return create(rewriter, loc, "stablehlo.iota", type, {},
+                rewriter.getNamedAttr("iota_dimension", rewriter.getI64IntegerAttr(dim)))
+      ->getResult(0);
+}
+
+/// Reshapes an iota along its only dimension of size other than 1; null if it has more.
+static Value reshapeIota(PatternRewriter &rewriter, Operation *iota, RankedTensorType type) {
+  auto getOnlyDim = [](ArrayRef<int64_t> shape) -> std::optional<int64_t> {
+    auto isWide = [](int64_t size) { return size != 1; };
+    if (llvm::count_if(shape, isWide) != 1)
+      return std::nullopt;
+    return llvm::find_if(shape, isWide) - shape.begin();
+  };
+  std::optional<int64_t> from = getOnlyDim(getTensor(iota->getResult(0)).getShape()), to = getOnlyDim(type.getShape());
+  if (!from || !to || getNumber(iota, "iota_dimension") != *from)
+    return {};
+  return createIota(rewriter, iota->getLoc(), type, *to);
+}
+
 static LogicalResult simplifyReshape(Operation *op, PatternRewriter &rewriter) {
   Value source = op->getOperand(0);
   RankedTensorType type = getTensor(op->getResult(0));
@@ -39,6 +59,11 @@ static LogicalResult simplifyReshape(Operation *op, PatternRewriter &rewriter) {
     rewriter.replaceOp(op, constant);
     return success();
   }
+  if (Operation *iota = getProducer(source, "stablehlo.iota"))
+    if (Value reshaped = reshapeIota(rewriter, iota, type)) {
+      rewriter.replaceOp(op, reshaped);
+      return success();
+    }
   if (Operation *inner = getProducer(source, "stablehlo.reshape")) {
     rewriter.replaceOp(op, create(rewriter, op->getLoc(), "stablehlo.reshape", type, inner->getOperand(0)));
     return success();
@@ -46,7 +71,7 @@ static LogicalResult simplifyReshape(Operation *op, PatternRewriter &rewriter) {
   return failure();
 }
 
-/// A broadcast repeats its source: it has no dimension of size 1, is not a constant, reshape or another broadcast.
+/// A broadcast repeats its source: it has no dimension of size 1, is no constant, iota, reshape or other broadcast.
 static LogicalResult simplifyBroadcast(Operation *op, PatternRewriter &rewriter) {
   Value source = op->getOperand(0);
   RankedTensorType from = getTensor(source), type = getTensor(op->getResult(0));
@@ -73,6 +98,11 @@ static LogicalResult simplifyBroadcast(Operation *op, PatternRewriter &rewriter)
     rewriter.replaceOp(op, createBroadcast(rewriter, op->getLoc(), type, squeezed, kept));
     return success();
   }
+  if (Operation *iota = getProducer(source, "stablehlo.iota"))
+    if (std::optional<int64_t> dim = getNumber(iota, "iota_dimension")) {
+      rewriter.replaceOp(op, createIota(rewriter, op->getLoc(), type, (*dims)[*dim]));
+      return success();
+    }
   if (Operation *inner = getProducer(source, "stablehlo.broadcast_in_dim")) {
     std::optional<SmallVector<int64_t>> innerDims = getNumbers(inner, kDims);
     if (!innerDims)
@@ -155,7 +185,7 @@ struct DecideCompare : OpRewritePattern<arith::CmpIOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter &rewriter) const override {
     RankedTensorType type = getTensor(op);
-    std::optional<Range> a = getRange(op.getLhs()), b = getRange(op.getRhs());
+    std::optional<IntegerRange> a = getRange(op.getLhs()), b = getRange(op.getRhs());
     if (!type || !type.hasStaticShape() || !a || !b)
       return failure();
     std::optional<bool> result;
@@ -184,7 +214,7 @@ struct DecideCompare : OpRewritePattern<arith::CmpIOp> {
 template <typename Op> struct DropLimit : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    std::optional<Range> a = getRange(op.getLhs()), b = getRange(op.getRhs());
+    std::optional<IntegerRange> a = getRange(op.getLhs()), b = getRange(op.getRhs());
     if (!a || !b)
       return failure();
     constexpr bool isMax = std::is_same_v<Op, arith::MaxSIOp>;
@@ -213,7 +243,7 @@ struct DropFloorCorrection : OpRewritePattern<arith::AndIOp> {
     if (!sign || !remainder || sign->getOperand(0) != remainder->getOperand(0) ||
         !matchPattern(signs.getRhs(), m_One()))
       return failure();
-    std::optional<Range> x = getRange(sign->getOperand(0)), divisor = getRange(remainder->getOperand(1));
+    std::optional<IntegerRange> x = getRange(sign->getOperand(0)), divisor = getRange(remainder->getOperand(1));
     if (!x || x->min < 0 || !divisor || divisor->min <= 0)
       return failure();
     rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, DenseElementsAttr::get(type, false));
@@ -225,7 +255,7 @@ struct DropFloorCorrection : OpRewritePattern<arith::AndIOp> {
 
 /// The sign of a constant.
 static LogicalResult simplifySign(Operation *op, PatternRewriter &rewriter) {
-  std::optional<Range> range = getRange(op->getOperand(0));
+  std::optional<IntegerRange> range = getRange(op->getOperand(0));
   RankedTensorType type = getTensor(op->getResult(0));
   if (!range || range->min <= 0 || !type || !type.hasStaticShape())
     return failure();

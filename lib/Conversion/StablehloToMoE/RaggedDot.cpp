@@ -67,6 +67,14 @@ static LogicalResult readPrecision(Attribute attr, RaggedDot &dot, std::string &
   return success();
 }
 
+std::optional<bool> moe::stablehlo::isExact(Attribute precisionConfig) {
+  RaggedDot dot;
+  std::string why;
+  if (precisionConfig && failed(readPrecision(precisionConfig, dot, why)))
+    return std::nullopt;
+  return !dot.hasDefaultPrecision();
+}
+
 //===----------------------------------------------------------------------===//
 // Dimension numbers
 //===----------------------------------------------------------------------===//

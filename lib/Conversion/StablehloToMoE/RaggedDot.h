@@ -19,6 +19,9 @@ struct RaggedDot {
   }
 };
 
+/// Whether a precision_config asks for more than the default, which allows TF32; none if it is not readable.
+std::optional<bool> isExact(Attribute precisionConfig);
+
 /// Whether the op is a ragged dot: `chlo.ragged_dot`, or a `stablehlo.composite` of that name.
 bool isRaggedDot(Operation *op);
 

@@ -5,7 +5,6 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -18,12 +17,26 @@ DictionaryAttr stablehlo::getAllAttributes(Operation *op) {
   return attrs.getDictionary(op->getContext());
 }
 
+llvm::StringSet<> stablehlo::findSymbolNames(ModuleOp module) {
+  llvm::StringSet<> names;
+  module->walk([&](Operation *op) {
+    getAllAttributes(op).walk([&](SymbolRefAttr symbol) {
+      names.insert(symbol.getRootReference().getValue());
+      for (FlatSymbolRefAttr nested : symbol.getNestedReferences())
+        names.insert(nested.getValue());
+    });
+  });
+  return names;
+}
+
 bool stablehlo::isStablehlo(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   return dialect == "stablehlo" || dialect == "chlo";
 }
 
-bool stablehlo::isOp(Operation *op, StringRef name) { return op && op->getName().getStringRef() == name; }
+bool stablehlo::isOp(Operation *op, StringRef name) {
+  return op && op->getName().getStringRef() == name && isWellFormed(op);
+}
 
 Operation *stablehlo::getProducer(Value value, StringRef name) {
   Operation *op = value.getDefiningOp();
@@ -127,10 +140,11 @@ StringRef stablehlo::getSortOrder(Operation *sort) {
 }
 
 bool stablehlo::isTopK(Operation *op) {
-  if (isOp(op, "stablehlo.composite"))
-    if (auto name = op->getAttrOfType<StringAttr>("name"); name && name.getValue() == "chlo.top_k")
-      return op->getNumOperands() == 1 && op->getNumResults() == 2;
-  return isOp(op, "chlo.top_k");
+  StringRef name = op->getName().getStringRef();
+  if (name != "stablehlo.composite")
+    return name == "chlo.top_k";
+  auto composite = op->getAttrOfType<StringAttr>("name");
+  return composite && composite.getValue() == "chlo.top_k";
 }
 
 //===----------------------------------------------------------------------===//

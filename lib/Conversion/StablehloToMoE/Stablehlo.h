@@ -7,9 +7,10 @@
 #ifndef MOE_LIB_CONVERSION_STABLEHLOTOMOE_STABLEHLO_H
 #define MOE_LIB_CONVERSION_STABLEHLOTOMOE_STABLEHLO_H
 
-#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringSet.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -20,9 +21,17 @@ namespace mlir::moe::stablehlo {
 /// leaves out those an unregistered op has in `<{...}>`.
 DictionaryAttr getAllAttributes(Operation *op);
 
+/// Names that occur in any attribute. Symbol uses cannot be asked for: an unregistered op with a region might be a
+/// symbol table.
+llvm::StringSet<> findSymbolNames(ModuleOp module);
+
 /// Whether the op is of StableHLO or CHLO.
 bool isStablehlo(Operation *op);
 
+/// Whether the op has the operands, results and shapes that patterns rely on. Nobody has verified it.
+bool isWellFormed(Operation *op);
+
+/// Whether it is an op of that name, well formed; null is not.
 bool isOp(Operation *op, StringRef name);
 
 /// The op of that name that makes the value; null if another op does, or none.
@@ -64,10 +73,10 @@ bool canErase(Operation *op);
 void eraseDead(Block &block);
 
 /// The values of an integer tensor, both inclusive. None if nothing is known.
-struct Range {
+struct IntegerRange {
   int64_t min, max;
 };
-std::optional<Range> getRange(Value value);
+std::optional<IntegerRange> getRange(Value value);
 
 } // namespace mlir::moe::stablehlo
 

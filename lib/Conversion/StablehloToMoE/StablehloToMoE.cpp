@@ -1,5 +1,6 @@
 //===- StablehloToMoE.cpp - convert-stablehlo-to-moe ----------------------===//
 
+#include "Islands.h"
 #include "RaggedDot.h"
 #include "Stablehlo.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,7 +9,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "moe/Conversion/Passes.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
-#include "llvm/ADT/StringSet.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_CONVERTSTABLEHLOTOMOEPASS
@@ -183,29 +183,15 @@ static void rewrite(Operation *op, const RaggedDot &dot, Product product) {
   Value value = RaggedMatmulOp::create(
       b, type, lhs, rhs, plan, /*bias=*/Value(), /*weights=*/Value(), /*acc=*/Value(), /*lhs_scale=*/Value(),
       /*rhs_scale=*/Value(), product.mode, product.layout, /*group_offset=*/IntegerAttr(),
-      /*scale_block=*/IntegerAttr(), tf32 ? Precision::TF32 : Precision::Exact);
+      /*scale_block=*/IntegerAttr(), tf32 ? Precision::TF32 : Precision::Exact, NanPolicy::Last);
   if (type != result.getType())
     value = tensor::CastOp::create(b, result.getType(), value);
   result.replaceAllUsesWith(value);
   op->erase();
 }
 
-/// Names that occur in any attribute. Symbol uses cannot be asked for: an unregistered op with a region might be a
-/// symbol table.
-static llvm::StringSet<> findSymbolNames(ModuleOp module) {
-  llvm::StringSet<> names;
-  module->walk([&](Operation *op) {
-    stablehlo::getAllAttributes(op).walk([&](SymbolRefAttr symbol) {
-      names.insert(symbol.getRootReference().getValue());
-      for (FlatSymbolRefAttr nested : symbol.getNestedReferences())
-        names.insert(nested.getValue());
-    });
-  });
-  return names;
-}
-
 static void eraseUnused(ModuleOp module, ArrayRef<StringAttr> decompositions) {
-  llvm::StringSet<> used = findSymbolNames(module);
+  llvm::StringSet<> used = stablehlo::findSymbolNames(module);
   for (StringAttr name : decompositions) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     if (function && function.isPrivate() && !used.contains(name.getValue()))
@@ -213,28 +199,30 @@ static void eraseUnused(ModuleOp module, ArrayRef<StringAttr> decompositions) {
   }
 }
 
+void stablehlo::importRaggedDots(ModuleOp module) {
+  SmallVector<Operation *> dots;
+  module->walk([&](Operation *op) {
+    if (isRaggedDot(op))
+      dots.push_back(op);
+  });
+  SmallVector<StringAttr> decompositions;
+  for (Operation *op : dots) {
+    std::string why;
+    FailureOr<RaggedDot> dot = readRaggedDot(op, why);
+    FailureOr<Product> product = failed(dot) ? FailureOr<Product>(failure()) : getProduct(*dot, why);
+    if (failed(product) || failed(checkTypes(op, *product, why))) {
+      op->emitRemark() << "ragged dot is left as it is: " << why;
+      continue;
+    }
+    if (auto decomposition = op->getAttrOfType<FlatSymbolRefAttr>("decomposition"))
+      decompositions.push_back(decomposition.getAttr());
+    rewrite(op, *dot, *product);
+  }
+  eraseUnused(module, decompositions);
+}
+
 namespace {
 struct ConvertStablehloToMoEPass : moe::impl::ConvertStablehloToMoEPassBase<ConvertStablehloToMoEPass> {
-  void runOnOperation() override {
-    SmallVector<Operation *> dots;
-    getOperation()->walk([&](Operation *op) {
-      if (stablehlo::isRaggedDot(op))
-        dots.push_back(op);
-    });
-    SmallVector<StringAttr> decompositions;
-    for (Operation *op : dots) {
-      std::string why;
-      FailureOr<RaggedDot> dot = stablehlo::readRaggedDot(op, why);
-      FailureOr<Product> product = failed(dot) ? FailureOr<Product>(failure()) : getProduct(*dot, why);
-      if (failed(product) || failed(checkTypes(op, *product, why))) {
-        op->emitRemark() << "ragged dot is left as it is: " << why;
-        continue;
-      }
-      if (auto decomposition = op->getAttrOfType<FlatSymbolRefAttr>("decomposition"))
-        decompositions.push_back(decomposition.getAttr());
-      rewrite(op, *dot, *product);
-    }
-    eraseUnused(getOperation(), decompositions);
-  }
+  void runOnOperation() override { stablehlo::importRaggedDots(getOperation()); }
 };
 } // namespace

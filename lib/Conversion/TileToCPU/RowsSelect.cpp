@@ -105,7 +105,8 @@ Value RowBody::largestBelow(Value keys, Value first, int64_t count, Value bound)
   return result;
 }
 
-/// Overwrites the keys of every group but the `keep_groups` best with kNothing.
+/// Overwrites the keys of every group but the `keep_groups` best: with kNothing, or where NaN is first with those of
+/// -inf.
 void RowBody::excludeGroups(SelectOp op, Value keys) {
   int64_t groups = op.getGroups(), size = cast<VectorType>(op.getScores().getType()).getNumElements() / groups;
   Value groupScores = selectMemory[op][2], groupKeys = selectMemory[op][3];
@@ -155,7 +156,13 @@ void RowBody::excludeGroups(SelectOp op, Value keys) {
   Value first = arith::MulIOp::create(builder, loc, group, index(size));
   forEachPiece(walkOf(size, {}), [&](const Piece &piece) {
     Value at = arith::AddIOp::create(builder, loc, first, column(piece));
-    storeVector(splat(builder.getI64IntegerAttr(kNothing), piece.width), keys, at);
+    Value out = splat(builder.getI64IntegerAttr(kNothing), piece.width);
+    if (op.getNan() == NanOrder::First) {
+      float infinity = std::numeric_limits<float>::infinity();
+      Value masked = splat(builder.getF32FloatAttr(-infinity), piece.width);
+      out = sortKeys(masked, at, cast<VectorType>(op.getScores().getType()).getNumElements(), op.getNan());
+    }
+    storeVector(out, keys, at);
   });
 }
 

@@ -50,7 +50,8 @@ Value RowKernel::largestBelow(Value keys, int64_t count, Value bound) {
   return acrossLanes(best, [&](Value a, Value b) { return max(a, b); });
 }
 
-/// Overwrites the keys of every group but the `keep_groups` best with kNothing.
+/// Overwrites the keys of every group but the `keep_groups` best: with kNothing, or where NaN is first with those of
+/// -inf.
 void RowKernel::excludeGroups(SelectOp select, Value keys) {
   int64_t groups = select.getGroups(), size = cast<VectorType>(select.getScores().getType()).getNumElements() / groups;
   Value groupKeys = selectMemory[select][2];
@@ -78,7 +79,14 @@ void RowKernel::excludeGroups(SelectOp select, Value keys) {
   })[0];
   forOwn(groups * size, [&](Value i) {
     Value isOut = less(load(i64(), keyOf(groupKeys, div(i, size))), worst);
-    ifThen(isOut, [&] { store(none, keyOf(keys, i)); });
+    ifThen(isOut, [&] {
+      Value out = none;
+      if (select.getNan() == NanOrder::First) {
+        float infinity = std::numeric_limits<float>::infinity();
+        out = sortKey(op<arith::ConstantOp>(k.b.getF32FloatAttr(-infinity)), i, groups * size, NanOrder::First);
+      }
+      store(out, keyOf(keys, i));
+    });
   });
   meet();
 }

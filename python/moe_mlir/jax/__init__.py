@@ -8,8 +8,9 @@ except ImportError as _error:
 
 from . import _program
 from ._layer import combine, moe_layer, permute, route
+from ._optimize import optimize
 from ._ragged import ragged_dot, ragged_dot_general
 
 _program.register()
 
-__all__ = ["combine", "moe_layer", "permute", "ragged_dot", "ragged_dot_general", "route"]
+__all__ = ["combine", "moe_layer", "optimize", "permute", "ragged_dot", "ragged_dot_general", "route"]

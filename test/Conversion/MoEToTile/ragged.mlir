@@ -32,9 +32,9 @@ func.func @bias_weights(%x: tensor<8x16xf32, #moe.ragged<groups = 4>>, %w: tenso
   // CHECK-SAME: extra_kinds = [#tile.extra<group>, #tile.extra<slot>], group_offset = 2 : i64, layout = #tile.rhs<nk>, precision = #tile.precision<tf32>
   // CHECK: ^bb0(%[[ACC:.*]]: f32, %[[BIAS:.*]]: f32, %[[WEIGHT:.*]]: f32):
   // CHECK: %[[SUM:.*]] = arith.addf %[[ACC]], %[[BIAS]]
+  // CHECK: %[[MUL:.*]] = arith.mulf %[[WEIGHT]], %[[SUM]]
   // CHECK: %[[ZERO:.*]] = arith.constant 0.0
   // CHECK: %[[IS:.*]] = arith.cmpf oeq, %[[WEIGHT]], %[[ZERO]]
-  // CHECK: %[[MUL:.*]] = arith.mulf %[[WEIGHT]], %[[SUM]]
   // CHECK: %[[R:.*]] = arith.select %[[IS]], %[[ZERO]], %[[MUL]]
   // CHECK: tile.yield %[[R]]
   %p = moe.plan %ids : tensor<4x2xi32> -> !moe.plan<groups = 4, rows = 8, tokens = 4, topk = 2>

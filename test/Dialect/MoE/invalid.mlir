@@ -487,7 +487,7 @@ func.func @f(%p: !moe.plan<groups = 3, tokens = 5, topk = 2>) {
 // A misspelt option would silently do nothing; one of another dialect is its own affair.
 func.func @f(%v: tensor<?x2xf32>) {
   %0 = moe.normalize %v {renormalize, vendor.hint = 1} : tensor<?x2xf32>
-  // expected-error@+1 {{'moe.normalize' op has the unknown attribute 'renormalise', expected nan, renormalize, scale}}
+  // expected-error@+1 {{'moe.normalize' op has the unknown attribute 'renormalise', expected epsilon, floor, nan, renormalize, scale}}
   %1 = moe.normalize %v {renormalise} : tensor<?x2xf32>
   return
 }

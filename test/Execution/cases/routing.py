@@ -194,6 +194,51 @@ def case_a_slot_of_weight_zero_contributes_nothing() -> None:
     equal(out, np.full((1, 8), 1.5))
 
 
+def case_nan_propagate_multiplies_by_a_weight_of_zero() -> None:
+    y, ids, w = np.array([3, NAN], f32)[:, None].repeat(8, 1), np.array([[0, 1]], i32), np.array([[0.5, 0]], f32)
+    text = texts.combine(2, 1, 2, 8, f32).replace("weights %w", "weights %w {nan = #moe.nan<propagate>}")
+    equal(compile(text).run(y, ids, w)[0], np.full((1, 8), NAN))
+    # The same where the weights have moved into the product.
+    ragged, plan = "tensor<2x8xf32, #moe.ragged<groups = 2>>", "!moe.plan<groups = 2, rows = 2, tokens = 1, topk = 2>"
+    program = compile(f"""
+func.func @main(%y: {ragged}, %e: tensor<2x8x8xf32>, %ids: tensor<1x2xi32>, %w: tensor<1x2xf32>) -> tensor<1x8xf32> {{
+  %p = moe.plan %ids : tensor<1x2xi32> -> {plan}
+  %z = moe.ragged_matmul %y, %e plan %p : {ragged}, tensor<2x8x8xf32>, {plan} -> {ragged}
+  %o = moe.combine %z, %p weights %w {{nan = #moe.nan<propagate>}} : {ragged}, {plan}, tensor<1x2xf32> -> tensor<1x8xf32>
+  return %o : tensor<1x8xf32>
+}}
+""")
+    equal(program.run(y, np.stack([np.eye(8, dtype=f32)] * 2), ids, w)[0], np.full((1, 8), NAN))
+
+
+def case_nan_propagate_lets_masked_experts_tie_with_minus_infinity() -> None:
+    x = np.array([[4, 3, 5, -INF], [5, -INF, 4, 3]], f32)
+    for policy, expected in (("last", [[2, 3], [0, 1]]), ("propagate", [[2, 0], [0, 1]])):
+        ids, _ = compile(f"""func.func @main(%x: tensor<2x4xf32>) -> (tensor<2x2xi32>, tensor<2x2xf32>) {{
+  %i, %v = moe.select %x {{k = 2, groups = 2, keep_groups = 1, group_top = 1, nan = #moe.nan<{policy}>}}
+      : tensor<2x4xf32> -> tensor<2x2xi32>, tensor<2x2xf32>
+  return %i, %v : tensor<2x2xi32>, tensor<2x2xf32>
+}}
+""").run(x)
+        equal(ids, expected)
+
+
+def case_renormalising_with_an_epsilon_or_without_a_floor() -> None:
+    x = np.array([[1, 3], [0, 0], [-1, -3]], f32)
+    kind = "tensor<3x2xf32>"
+    added, bare, floored = compile(f"""func.func @main(%x: {kind}) -> ({kind}, {kind}, {kind}) {{
+  %a = moe.normalize %x {{renormalize, epsilon = 1.0 : f32, floor = 0xFF800000 : f32}} : {kind}
+  %b = moe.normalize %x {{renormalize, floor = 0xFF800000 : f32, scale = 2.0 : f32, nan = #moe.nan<propagate>}} : {kind}
+  %c = moe.normalize %x {{renormalize, floor = 8.0 : f32}} : {kind}
+  return %a, %b, %c : {kind}, {kind}, {kind}
+}}
+""").run(x)
+    with np.errstate(invalid="ignore"):
+        equal(added, x / (x.sum(1, keepdims=True) + 1))
+        equal(bare, 2 * (x / x.sum(1, keepdims=True)))
+    equal(floored, x / 8)
+
+
 def case_the_same_expert_twice_is_two_slots() -> None:
     y = np.array([3, 4], f32)[:, None].repeat(8, 1)
     (out,) = compile(texts.combine(3, 1, 2, 8, f32, weights=False)).run(y, np.array([[1, 1]], i32))

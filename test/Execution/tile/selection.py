@@ -21,6 +21,9 @@ def choose(scores: np.ndarray, k: int, groups: int, keep: int, top: int, nan_fir
             for i in best_first(part, nan_first)[:top]:
                 totals[g] += part[i]
     kept = set(best_first(totals, nan_first)[:keep])
+    if nan_first:  # the others are masked, as where a program sorts
+        masked = np.where([i // size in kept for i in range(len(scores))], scores, f32.type(-np.inf))
+        return best_first(masked, nan_first)[:k]
     return [i for i in best_first(scores, nan_first) if i // size in kept][:k]
 
 

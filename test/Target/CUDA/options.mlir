@@ -14,7 +14,7 @@
 // CHIP: error: chip is 'sm_80', expected sm_90a
 // PTXAS: error: ptxas is '{{.*}}.absent', which is not a program
 // SCHEDULE: error: --schedule is for --target=cuda only
-// TUNE: error: --tune excludes --schedule, --schedule-table and --cache
+// TUNE: error: --tune excludes --schedule, --schedule-table, --cache and --islands
 // ROWS: error: --rows is -1, expected a positive number
 // CPU: error: --ptx-version is for --target=cuda only
 // CUDA: error: --cpu is for --target=cpu only

@@ -60,7 +60,8 @@ OpFoldResult RaggedMatmulOp::fold(FoldAdaptor) {
 OpFoldResult GroupSumOp::fold(FoldAdaptor) { return hasNoRows(getPlan()) ? zeros(getResult()) : OpFoldResult(); }
 
 OpFoldResult CombineOp::fold(FoldAdaptor) {
-  return hasNoRows(getPlan()) || isSplatOf(getWeights(), 0.0) ? zeros(getResult()) : OpFoldResult();
+  bool skips = getNan() == NanPolicy::Last && isSplatOf(getWeights(), 0.0);
+  return hasNoRows(getPlan()) || skips ? zeros(getResult()) : OpFoldResult();
 }
 
 OpFoldResult NormalizeOp::fold(FoldAdaptor) {

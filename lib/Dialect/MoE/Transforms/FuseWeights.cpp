@@ -42,6 +42,7 @@ struct MoEFuseWeightsPass : moe::impl::MoEFuseWeightsPassBase<MoEFuseWeightsPass
       // The weights may be computed after the product; its only use is here.
       product->moveBefore(combine);
       product.getWeightsMutable().assign(combine.getWeights());
+      product.setNan(combine.getNan());
       combine.getWeightsMutable().clear();
     });
   }

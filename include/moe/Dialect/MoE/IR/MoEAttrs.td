@@ -41,7 +41,7 @@ def MoE_ScoreFunction : MoE_Enum<"ScoreFunction", "from logits to scores", [
   I32EnumCase<"Softmax", 0, "softmax">, I32EnumCase<"Sigmoid", 1, "sigmoid">]>;
 def MoE_ScoreFunctionAttr : MoE_EnumAttr<MoE_ScoreFunction, "score">;
 
-def MoE_NanPolicy : MoE_Enum<"NanPolicy", "what a NaN logit does", [
+def MoE_NanPolicy : MoE_Enum<"NanPolicy", "what a NaN does", [
   I32EnumCase<"Last", 0, "last">, I32EnumCase<"Propagate", 1, "propagate">]>;
 def MoE_NanPolicyAttr : MoE_EnumAttr<MoE_NanPolicy, "nan">;
 

@@ -105,7 +105,7 @@ def MoE_SelectOp : MoE_TensorOp<"select"> {
 
     NaN policy: `last` ranks NaN below every number, counts +inf as the largest finite value, and gives a row
     without any finite score ids 0..k-1 and NaN values, with fault `NAN_ROUTER`. `propagate` ranks NaN above every
-    number, as JAX's top_k does.
+    number, as JAX's top_k does, and experts of other groups count as -inf, as if masked before a top_k.
 
     Example:
     ```mlir
@@ -133,12 +133,14 @@ def MoE_SelectOp : MoE_TensorOp<"select"> {
 def MoE_NormalizeOp : MoE_TensorOp<"normalize", [SameOperandsAndResultType]> {
   let summary = "routing weights: renormalise the chosen scores, then scale";
   let description = [{
-    With `renormalize`, each row is divided by max(its sum, 1e-20); then everything is multiplied by `scale`.
-    Under `nan = last` a NaN counts as 0 before that, so that the result is always finite.
+    With `renormalize`, each row is divided by max(its sum + `epsilon`, `floor`); then everything is multiplied by `scale`.
+    Under `nan = last` a NaN counts as 0 before that, so that the result is always finite. Programs that divide by the
+    bare sum have `floor` -inf and `nan = propagate`.
 
     Example: `%w = moe.normalize %v {renormalize, scale = 2.5 : f32} : tensor<?x8xf32>`
   }];
   let arguments = (ins MoE_F32Matrix:$values, UnitAttr:$renormalize, DefaultValuedAttr<F32Attr, "1.0">:$scale,
+                   DefaultValuedAttr<F32Attr, "0.0">:$epsilon, DefaultValuedAttr<F32Attr, "1.0e-20f">:$floor,
                    DefaultValuedAttr<MoE_NanPolicyAttr, "::mlir::moe::NanPolicy::Last">:$nan);
   let results = (outs MoE_F32Matrix:$result);
   let assemblyFormat = "$values attr-dict `:` type($values)";
@@ -272,7 +274,7 @@ def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments
       in the result. In mode `contraction` the result holds those g groups.
     - `bias` `[g, N]`: added to every row of its group, before rounding (mode `rows`).
     - `weights` `[T, k]` f32: each row is multiplied by the routing weight of its slot, after the bias; a row of weight 0
-      is zero whatever it holds (mode `rows`; the plan needs slots).
+      is zero whatever it holds (mode `rows`; the plan needs slots). With `nan = propagate` it is a mere product.
     - `acc` of the result's type, f32: the product is added to it (mode `contraction`); empty groups keep theirs.
     - `lhs_scale`, `rhs_scale` f32 with `scale_block` = the number of consecutive elements along the contraction that
       share one factor: operands stand for `value * scale`. A scale has the shape of its operand with the contraction
@@ -309,7 +311,8 @@ def MoE_RaggedMatmulOp : MoE_TensorOp<"ragged_matmul", [AttrSizedOperandSegments
                    DefaultValuedAttr<MoE_RaggedModeAttr, "::mlir::moe::RaggedMode::Rows">:$mode,
                    DefaultValuedAttr<MoE_WeightLayoutAttr, "::mlir::moe::WeightLayout::KN">:$layout,
                    OptionalAttr<I64Attr>:$group_offset, OptionalAttr<I64Attr>:$scale_block,
-                   DefaultValuedAttr<MoE_PrecisionAttr, "::mlir::moe::Precision::Exact">:$precision);
+                   DefaultValuedAttr<MoE_PrecisionAttr, "::mlir::moe::Precision::Exact">:$precision,
+                   DefaultValuedAttr<MoE_NanPolicyAttr, "::mlir::moe::NanPolicy::Last">:$nan);
   let results = (outs MoE_AnyTensor:$result);
   let assemblyFormat = [{
     $lhs `,` $rhs (`plan` $plan^)? (`bias` $bias^)? (`weights` $weights^)? (`acc` $acc^)?
@@ -370,7 +373,8 @@ def MoE_CombineOp : MoE_TensorOp<"combine"> {
   let summary = "weighted sum of each token's rows, in slot order";
   let description = [{
     `result[t] = sum_j weights[t, j] * y[row(t, j)]`, in slot order in f32, rounded once; without `weights` every weight is 1.
-    Dropped slots contribute nothing, and a slot of weight 0 contributes nothing even if its row is NaN.
+    Dropped slots contribute nothing, and a slot of weight 0 contributes nothing even if its row is NaN; with
+    `nan = propagate` it contributes 0 times its row, as JAX.
 
     Example:
     ```mlir
@@ -382,7 +386,8 @@ def MoE_CombineOp : MoE_TensorOp<"combine"> {
     - (C2) weights is `[T, k]` of the plan.
     - (C3) the result is `[T, H]`, of y's element type or f32.
   }];
-  let arguments = (ins MoE_RaggedMatrix:$y, MoE_PlanType:$plan, Optional<MoE_F32Matrix>:$weights);
+  let arguments = (ins MoE_RaggedMatrix:$y, MoE_PlanType:$plan, Optional<MoE_F32Matrix>:$weights,
+                   DefaultValuedAttr<MoE_NanPolicyAttr, "::mlir::moe::NanPolicy::Last">:$nan);
   let results = (outs MoE_Matrix:$result);
   let assemblyFormat = [{
     $y `,` $plan (`weights` $weights^)? attr-dict `:` type($y) `,` qualified(type($plan)) (`,` type($weights)^)? `->` type($result)

@@ -232,7 +232,8 @@ def Tile_SelectOp : Tile_Op<"select", [Pure]> {
   let description = [{
     Best first; ties go to the lowest id; ids are distinct. The row's E elements form `groups` equal, consecutive groups; a group's
     score is the sum of its `group_top` largest elements (in order, in f32); only elements of the `keep_groups` best groups can be chosen.
-    `nan` says whether NaN ranks below or above every number.
+    `nan` says whether NaN ranks below or above every number. If above, elements of the other groups count as -inf, as where a program masks
+    them and sorts: they are chosen where what is left of the best groups is -inf too, with a higher id.
 
     Example: `%ids = tile.select %s {groups = 8 : i64, keep_groups = 4 : i64, group_top = 2 : i64} : vector<64xf32> -> vector<8xi32>`
 
