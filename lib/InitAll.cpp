@@ -7,6 +7,7 @@
 #include "moe/Dialect/MoE/IR/MoE.h"
 #include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Dialect/Prog/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 #include "moe/Dialect/SM90/IR/SM90.h"
 #include "moe/Dialect/SM90/Transforms/Passes.h"
@@ -21,6 +22,7 @@ void moe::registerMoEDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<moe::MoEDialect, tile::TileDialect, prog::ProgDialect, sm90::SM90Dialect>();
+  prog::registerBufferizableOpInterfaceExternalModels(registry);
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }
 

@@ -31,6 +31,7 @@
 #include "mlir/Dialect/Vector/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
+#include "moe/Dialect/Prog/Transforms/BufferizableOpInterfaceImpl.h"
 #include "moe/Dialect/SM90/IR/SM90.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 #include "moe/Dialect/Tile/Transforms/BufferizableOpInterfaceImpl.h"
@@ -52,5 +53,6 @@ void moe::registerCompilerDialects(DialectRegistry &registry) {
   scf::registerBufferizableOpInterfaceExternalModels(registry);
   tensor::registerBufferizableOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+  prog::registerBufferizableOpInterfaceExternalModels(registry);
   tile::registerBufferizableOpInterfaceExternalModels(registry);
 }

@@ -9,10 +9,6 @@
 
 using namespace moert;
 
-#define REQUIRE_ARGUMENT(argument)                                                                                     \
-  if (!(argument))                                                                                                     \
-  return MOERT_ERROR(MOE_INVALID_ARGUMENT, #argument " is NULL")
-
 static moe_status *findEntry(const moe_program *program, uint32_t number, const Entry *&entry) {
   REQUIRE_ARGUMENT(program);
   if (number >= program->entries.size())
@@ -109,6 +105,8 @@ moe_status *moe_program_entry(const moe_program *program, uint32_t number, moe_e
     info->num_inputs = uint32_t(entry->inputs.size());
     info->num_outputs = uint32_t(entry->outputs.size());
     info->flags = entry->flags;
+    info->ranks = entry->ranks;
+    info->axis = entry->axis;
     return nullptr;
   });
 }
@@ -244,6 +242,8 @@ moe_status *moe_enqueue_traced(moe_session *session, uint32_t number, const moe_
         tell(MOE_STEP_FILL, "fill", record);
       else if (entry->steps[i].kind == Step::Copy)
         tell(MOE_STEP_COPY, "copy", record);
+      else if (entry->steps[i].kind == Step::AllToAll)
+        tell(MOE_STEP_EXCHANGE, "exchange", record);
     }
     return nullptr;
   });

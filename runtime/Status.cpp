@@ -69,6 +69,8 @@ const char *moe_code_name(moe_code code) {
     return "OUT_OF_MEMORY";
   case MOE_SYSTEM:
     return "SYSTEM";
+  case MOE_COMM_FAILED:
+    return "COMM_FAILED";
   default:
     return "?";
   }

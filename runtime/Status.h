@@ -45,4 +45,8 @@ template <typename Enum> int rawValue(const Enum &from) noexcept {
   if (moe_status *moertStatus_ = (expression))                                                                         \
   return moertStatus_
 
+#define REQUIRE_ARGUMENT(argument)                                                                                     \
+  if (!(argument))                                                                                                     \
+  return MOERT_ERROR(MOE_INVALID_ARGUMENT, #argument " is NULL")
+
 #endif

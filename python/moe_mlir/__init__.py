@@ -5,12 +5,13 @@ layers to JAX; nothing here needs it.
 """
 
 from ._compiler import CompileError, compile, tool
-from ._runtime import Argument, Buffer, Call, DType, Entry, Fault, MoeError, Program, Runtime, Session, home
+from ._runtime import Argument, Buffer, Call, Comm, DType, Entry, Fault, MoeError, Program, Runtime, Session, home
 
 __all__ = [
     "Argument",
     "Buffer",
     "Call",
+    "Comm",
     "CompileError",
     "DType",
     "Entry",

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 MAX_RANK = 8
-CODES = "OK INVALID_ARGUMENT BAD_PROGRAM WRONG_VERSION WRONG_TARGET UNSUPPORTED OUT_OF_MEMORY SYSTEM".split()
+CODES = (
+    "OK INVALID_ARGUMENT BAD_PROGRAM WRONG_VERSION WRONG_TARGET UNSUPPORTED OUT_OF_MEMORY SYSTEM COMM_FAILED".split()
+)
 FAULT_KINDS = 4
 
 
@@ -92,11 +94,17 @@ class _Entry(ctypes.Structure):
         ("num_inputs", ctypes.c_uint32),
         ("num_outputs", ctypes.c_uint32),
         ("flags", ctypes.c_uint32),
+        ("ranks", ctypes.c_uint32),
+        ("axis", ctypes.c_char_p),
     ]
 
 
 class _Options(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("num_threads", ctypes.c_uint32), ("threads_of", ctypes.c_void_p)]
+
+
+class _CommOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("timeout_ms", ctypes.c_uint32)]
 
 
 class _Fault(ctypes.Structure):
@@ -133,6 +141,15 @@ _CALLS = {
         *[_pointer, _u32, _buffers, _size, _buffers, _size, _pointer, _size, _pointer, _pointer],
         *[_StepFunction, _pointer],
     ],
+    "moe_comm_create_local": [ctypes.c_int32, ctypes.POINTER(_CommOptions), ctypes.POINTER(_pointer)],
+    "moe_comm_create_processes": [
+        ctypes.c_char_p,
+        ctypes.c_int32,
+        ctypes.c_int32,
+        ctypes.POINTER(_CommOptions),
+        ctypes.POINTER(_pointer),
+    ],
+    "moe_comm_sent": [_pointer, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)],
     "moe_session_poll": [_pointer, _pointer, ctypes.POINTER(_Fault), ctypes.POINTER(_size)],
 }
 _STRINGS = {
@@ -161,8 +178,9 @@ class Runtime:
             self._declare(name, ctypes.c_char_p, arguments)
         self._declare("moe_status_code", ctypes.c_int, [_pointer])
         self._declare("moe_program_num_entries", ctypes.c_uint32, [_pointer])
-        for name in ("moe_status_free", "moe_program_release", "moe_session_release"):
+        for name in ("moe_status_free", "moe_program_release", "moe_session_release", "moe_comm_release"):
             self._declare(name, None, [_pointer])
+        self._declare("moe_comm_fail", None, [_pointer, ctypes.c_char_p])
 
     def _declare(self, name: str, result: Any, arguments: list[Any]) -> None:
         function = getattr(self._library, name)
@@ -344,6 +362,52 @@ class Program:
         return size.value, align.value
 
 
+class Comm:
+    """One rank's end of a communicator. It serves one enqueue at a time; `close` leaves the others."""
+
+    def __init__(self, handle: ctypes.c_void_p, rank: int, size: int, runtime: Runtime):
+        self._handle, self.rank, self.size, self.runtime = handle, rank, size, runtime
+
+    @classmethod
+    def local(cls, size: int, timeout_ms: int = 0, runtime: Runtime | None = None) -> list[Comm]:
+        """The communicators of `size` ranks that are threads of this process."""
+        runtime, handles = runtime or Runtime(), (_pointer * size)()
+        options = _CommOptions(ctypes.sizeof(_CommOptions), timeout_ms)
+        runtime.check(runtime.moe_comm_create_local(size, ctypes.byref(options), handles))
+        return [cls(_pointer(handle), rank, size, runtime) for rank, handle in enumerate(handles)]
+
+    @classmethod
+    def processes(cls, store: str, rank: int, size: int, timeout_ms: int = 0, runtime: Runtime | None = None) -> Comm:
+        """This process's communicator with others, which meet in the folder `store`, empty at first."""
+        runtime, handle = runtime or Runtime(), _pointer()
+        options = _CommOptions(ctypes.sizeof(_CommOptions), timeout_ms)
+        name = os.fspath(store).encode()
+        runtime.check(runtime.moe_comm_create_processes(name, rank, size, ctypes.byref(options), ctypes.byref(handle)))
+        return cls(handle, rank, size, runtime)
+
+    def sent(self) -> list[int]:
+        """Bytes sent to each rank so far."""
+        bytes_ = ctypes.c_uint64()
+        found = []
+        for peer in range(self.size):
+            self.runtime.check(self.runtime.moe_comm_sent(self._handle, peer, ctypes.byref(bytes_)))
+            found.append(bytes_.value)
+        return found
+
+    def fail(self, message: str) -> None:
+        """Makes it fail on all ranks: for an error that no enqueue has seen."""
+        self.runtime.moe_comm_fail(self._handle, message.encode())
+
+    def close(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle:
+            self.runtime.moe_comm_release(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()
+
+
 class Session:
     """A program whose kernels are loaded onto a device. Enqueues may run concurrently, each with its own workspace. On a CPU
     it has threads of its own (0: one for each core), or uses those of another session."""
@@ -368,9 +432,10 @@ class Session:
         workspace: int,
         workspace_bytes: int,
         stream: int = 0,
+        comm: Comm | None = None,
     ) -> None:
         """Runs an entry on a stream (cuda: a CUstream as an integer; cpu: 0, and the outputs are written on return)."""
-        Call(self, entry, inputs, outputs, workspace, workspace_bytes)(stream)
+        Call(self, entry, inputs, outputs, workspace, workspace_bytes, comm)(stream)
 
     def poll(self, workspace: int) -> list[Fault]:
         """Faults of the last enqueue that used this workspace."""
@@ -391,8 +456,9 @@ class Call:
         outputs: Sequence[Buffer],
         workspace: int,
         workspace_bytes: int,
+        comm: Comm | None = None,
     ):
-        self.session, self._owners = session, (tuple(inputs), tuple(outputs))
+        self.session, self._owners = session, (tuple(inputs), tuple(outputs), comm)
         self._enqueue, self._check = session.runtime.moe_enqueue, session.runtime.check
         self._arguments = (
             session._handle,
@@ -403,7 +469,7 @@ class Call:
             len(outputs),
             workspace,
             workspace_bytes,
-            None,
+            comm._handle if comm else None,
         )
 
     def __call__(self, stream: int = 0) -> None:

@@ -1,5 +1,6 @@
 //===- Executor.cpp - runs programs on the CPU ------------------------------------------===//
 #include "Executor.h"
+#include "../Comm/Exchange.h"
 #include "Faults.h"
 
 #include <algorithm>
@@ -50,10 +51,15 @@ struct Run {
   const Entry &entry;
   Frame frame;
   moert_cpu_context context;
-  Trace *trace; ///< or NULL
+  Trace *trace;               ///< or NULL
+  Comm *comm;                 ///< or NULL
+  size_t first = 0, last = 0; ///< the steps to run next
 
+  moe_status *run();
+  /// Runs the steps, of which none is an exchange.
   void steps();
-  void run(const Step &step);
+  void step(const Step &step);
+  moe_status *exchange(const Step &step);
   void launch(const Step &step);
   void move(const Step &step);
 };
@@ -128,7 +134,19 @@ void Run::move(const Step &step) {
       [](void *state, int64_t begin, int64_t end) { static_cast<Move *>(state)->run(begin, end); }, &move);
 }
 
-void Run::run(const Step &step) {
+moe_status *Run::exchange(const Step &step) {
+  auto boundsOf = [&](int32_t buffer) {
+    return buffer < 0 ? nullptr : reinterpret_cast<const int64_t *>(pointerOf(frame.descriptor(uint32_t(buffer))));
+  };
+  MOERT_TRY(setPieces(frame, step, boundsOf(step.send), boundsOf(step.receive), *comm));
+  MOERT_TRY(forEachGap(frame, step, *comm, [](char *data, size_t bytes) -> moe_status * {
+    std::memset(data, 0, bytes);
+    return nullptr;
+  }));
+  return comm->exchange(nullptr);
+}
+
+void Run::step(const Step &step) {
   switch (step.kind) {
   case Step::Launch:
     launch(step);
@@ -137,21 +155,21 @@ void Run::run(const Step &step) {
   case Step::Copy:
     move(step);
     break;
+  case Step::AllToAll: // not on a worker
   case Step::Wait:
     break; // Every step is finished before the next begins.
   }
 }
 
 void Run::steps() {
-  if (!trace) {
-    for (const Step &step : entry.steps)
-      run(step);
-    return;
-  }
-  for (size_t i = 0; i < entry.steps.size(); ++i) {
+  for (size_t i = first; i < last; ++i) {
+    if (!trace) {
+      step(entry.steps[i]);
+      continue;
+    }
     Trace::Record &record = trace->steps[i];
     record.begin = record.hostBegin = trace->now();
-    run(entry.steps[i]);
+    step(entry.steps[i]);
     record.end = record.hostEnd = trace->now();
     for (size_t g = 0; g < record.bounds.size() / 2; ++g) {
       const int64_t *bounds = frame.descriptor(*entry.steps[i].bounds);
@@ -160,24 +178,56 @@ void Run::steps() {
   }
 }
 
+moe_status *Run::run() {
+  const std::vector<Step> &all = entry.steps;
+  while (last < all.size()) {
+    first = last;
+    // An exchange waits for other ranks, which may need the same workers to get there: the caller's thread does it.
+    if (all[first].kind == Step::AllToAll) {
+      double begin = trace ? trace->now() : 0;
+      MOERT_TRY(exchange(all[first]));
+      if (trace) {
+        Trace::Record &record = trace->steps[first];
+        record.begin = record.hostBegin = begin;
+        record.end = record.hostEnd = trace->now();
+        record.bytes = bytesToOthers(*comm);
+      }
+      ++last;
+      continue;
+    }
+    while (last < all.size() && all[last].kind != Step::AllToAll)
+      ++last;
+    MOERT_TRY(executor.pool->run([](void *state) { static_cast<Run *>(state)->steps(); }, this));
+  }
+  return nullptr;
+}
+
 moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) { return run(entry, call, nullptr); }
 moe_status *CPUExecutor::trace(const Entry &entry, const Call &call, Trace &trace) { return run(entry, call, &trace); }
 
 moe_status *CPUExecutor::run(const Entry &entry, const Call &call, Trace *trace) {
-  if (call.comm || call.stream)
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%s is not NULL, but the cpu target takes none",
-                       call.comm ? "comm" : "stream");
-  if (entry.flags & MOE_ENTRY_NEEDS_COMM)
-    return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' needs a communicator, which the cpu target does not have",
-                       entry.name);
+  if (call.stream)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "stream is not NULL, but the cpu target takes none");
+  MOERT_TRY(checkComm(entry, call.comm, /*onDevice=*/false));
+  CommUse use(call.comm);
+  MOERT_TRY(use.take());
+  return use.finish(runChecked(entry, call, trace));
+}
+
+moe_status *CPUExecutor::runChecked(const Entry &entry, const Call &call, Trace *trace) {
   MOERT_TRY(checkWorkspace(entry, call));
   uint8_t *workspace = static_cast<uint8_t *>(call.workspace);
-  Run run{*this, entry, {entry, reinterpret_cast<int64_t *>(workspace + kFaultBytes)}, {recordFault, workspace}, trace};
+  Run run{*this,
+          entry,
+          {entry, reinterpret_cast<int64_t *>(workspace + kFaultBytes)},
+          {recordFault, workspace},
+          trace,
+          call.comm ? call.comm->comm.get() : nullptr};
   MOERT_TRY(run.frame.prepare(call, nullptr));
   if (trace)
     trace->describe(run.frame);
   *static_cast<FaultBlock *>(call.workspace) = FaultBlock();
-  return pool->run([](void *state) { static_cast<Run *>(state)->steps(); }, &run);
+  return run.run();
 }
 
 moe_status *CPUExecutor::readFaults(const void *workspace, FaultBlock &block) {

@@ -28,6 +28,8 @@ public:
 private:
   /// `trace` may be NULL.
   moe_status *run(const Entry &entry, const Call &call, Trace *trace);
+  /// The same with a communicator that has been checked.
+  moe_status *runChecked(const Entry &entry, const Call &call, Trace *trace);
 };
 
 } // namespace moert

@@ -69,6 +69,7 @@ constexpr int kMultiprocessors = 16, kMajor = 75, kMinor = 76; ///< of cuDeviceG
 constexpr int kMaxDynamicShared = 8;                           ///< of cuFuncSetAttribute
 constexpr unsigned kNonBlockingStream = 1;
 constexpr int kCaptureThreadLocal = 1;
+constexpr unsigned kEventWithoutTiming = 2;
 
 /// Name without "cu", parameters.
 #define MOERT_CUDA_FUNCTIONS(X)                                                                                        \
@@ -114,6 +115,8 @@ constexpr int kCaptureThreadLocal = 1;
   X(EventDestroy, (Event))                                                                                             \
   X(EventRecord, (Event, Stream))                                                                                      \
   X(EventElapsedTime, (float *, Event, Event))                                                                         \
+  X(EventQuery, (Event))                                                                                               \
+  X(StreamIsCapturing, (Stream, int *))                                                                                \
   X(LaunchHostFunc, (Stream, void (*)(void *), void *))
 
 /// The functions of libcuda.so.1 that are used.

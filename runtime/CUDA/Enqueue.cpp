@@ -3,6 +3,7 @@
 // Neither allocates nor synchronises on the device, and makes only nodes that a CUDA graph can hold.
 //
 //===----------------------------------------------------------------------===//
+#include "../Comm/Exchange.h"
 #include "Executor.h"
 #include "TensorMap.h"
 #include "Tracer.h"
@@ -34,6 +35,7 @@ struct Run {
   const Param *findMisfit(const Step &step, const Kernel &kernel);
   TiledShape shapeOf(const Step &step, const Param &param);
   moe_status *move(const Step &step);
+  moe_status *exchange(const Step &step);
 
   uint32_t launched = 0; ///< the kernel of the last launch
 
@@ -180,6 +182,30 @@ moe_status *Run::move(const Step &step) {
   return nullptr;
 }
 
+moe_status *Run::exchange(const Step &step) {
+  Comm &comm = *call.comm->comm;
+  // Only an exchange by bounds has to know them here; its entry says HOST_SYNC.
+  bool exact = step.send >= 0;
+  std::vector<int64_t> send, receive;
+  auto fetch = [&](int32_t buffer, std::vector<int64_t> &bounds) -> moe_status * {
+    const int64_t *descriptor = frame.descriptor(uint32_t(buffer));
+    bounds.resize(size_t(sizesOf(descriptor)[0] * sizesOf(descriptor)[1]));
+    MOERT_CUDA(driver, MemcpyDtoH, bounds.data(), addressOf(descriptor), bounds.size() * sizeof(int64_t));
+    return nullptr;
+  };
+  if (exact) {
+    MOERT_CUDA(driver, StreamSynchronize, stream);
+    MOERT_TRY(fetch(step.send, send));
+    MOERT_TRY(fetch(step.receive, receive));
+  }
+  MOERT_TRY(setPieces(frame, step, exact ? send.data() : nullptr, exact ? receive.data() : nullptr, comm));
+  MOERT_TRY(forEachGap(frame, step, comm, [&](char *data, size_t bytes) -> moe_status * {
+    MOERT_CUDA(driver, MemsetD8Async, reinterpret_cast<uintptr_t>(data), 0, bytes, stream);
+    return nullptr;
+  }));
+  return comm.exchange(stream);
+}
+
 moe_status *Run::clear() {
   MOERT_CUDA(driver, MemsetD8Async, workspace(), 0, entry.arenaOffset, stream);
   return nullptr;
@@ -192,13 +218,15 @@ moe_status *Run::step(size_t i) {
     status = launch(step);
   else if (step.kind == Step::Memset || step.kind == Step::Copy)
     status = move(step);
+  else if (step.kind == Step::AllToAll)
+    status = exchange(step);
   return status ? named(("step " + std::to_string(i)).c_str(), status) : nullptr;
 }
 
 template <typename Work> moe_status *CUDAExecutor::prepared(const Entry &entry, const Call &call, Work work) {
-  if (call.comm || (entry.flags & MOE_ENTRY_NEEDS_COMM))
-    return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' with a communicator, which the cuda target does not have yet",
-                       entry.name);
+  MOERT_TRY(checkComm(entry, call.comm, /*onDevice=*/true));
+  CommUse use(call.comm);
+  MOERT_TRY(use.take());
   MOERT_TRY(checkWorkspace(entry, call));
   FramePool::Words words = frames.take();
   auto run = [&]() -> moe_status * {
@@ -209,7 +237,7 @@ template <typename Work> moe_status *CUDAExecutor::prepared(const Entry &entry, 
   };
   moe_status *status = run();
   frames.give(std::move(words));
-  return status;
+  return use.finish(status);
 }
 
 moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
@@ -222,6 +250,10 @@ moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
 }
 
 moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &trace) {
+  // The stream is held back until everything is enqueued.
+  if (entry.flags & MOE_ENTRY_HOST_SYNC)
+    return MOERT_ERROR(MOE_UNSUPPORTED, "entry '%s' waits for the device while it is enqueued; it cannot be traced",
+                       entry.name);
   return prepared(entry, call, [&](Run &run) -> moe_status * {
     double ready = trace.now();
     trace.describe(run.frame);
@@ -235,6 +267,8 @@ moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &tra
       Trace::Record &record = trace.steps[i];
       MOERT_TRY(tracer.step(record, [&] { return run.step(i); }));
       record.kernel = run.launched;
+      if (entry.steps[i].kind == Step::AllToAll)
+        record.bytes = bytesToOthers(*call.comm->comm);
       if (entry.steps[i].bounds)
         MOERT_TRY(tracer.save(record, run.frame.descriptor(*entry.steps[i].bounds)));
     }

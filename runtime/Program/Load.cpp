@@ -38,6 +38,7 @@ private:
   moe_status *decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buffer);
   moe_status *decodeStep(const fb::Step &from, size_t i, Step &step);
   moe_status *decodeCost(const fb::Launch &from, size_t i, Step &step);
+  moe_status *decodeAllToAll(const fb::AllToAll &from, size_t i, Step &step);
   moe_status *checkWritable(const char *what, size_t step, uint32_t buffer);
   moe_status *decodeRefs(const char *what, const flatbuffers::Vector<uint32_t> *from, size_t limit,
                          std::vector<uint32_t> &refs);
@@ -269,6 +270,42 @@ moe_status *Decoder::decodeCost(const fb::Launch &from, size_t i, Step &step) {
   return nullptr;
 }
 
+moe_status *Decoder::decodeAllToAll(const fb::AllToAll &from, size_t i, Step &step) {
+  step.kind = Step::AllToAll;
+  step.source = from.source();
+  step.target = from.target();
+  step.send = from.send();
+  step.receive = from.receive();
+  if (!entry->ranks)
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) is in an entry for 0 ranks", i);
+  if ((step.send < 0) != (step.receive < 0))
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) has one of its two bounds", i);
+  for (int64_t buffer : {int64_t(step.source), int64_t(step.target), int64_t(step.send), int64_t(step.receive)})
+    if (buffer >= int64_t(entry->buffers.size()))
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) refers to buffer %lld of %zu", i, (long long)buffer,
+                         entry->buffers.size());
+  const Buffer &source = entry->buffers[step.source], &target = entry->buffers[step.target];
+  if (step.source == step.target || source.rank < 1 || source.dtype != target.dtype || source.rank != target.rank)
+    return MOERT_ERROR(MOE_BAD_PROGRAM,
+                       "step %zu (all_to_all) exchanges type %s and rank %d of buffer %u for type %s and rank %d of "
+                       "buffer %u",
+                       i, moe_dtype_name(source.dtype), source.rank, step.source, moe_dtype_name(target.dtype),
+                       target.rank, step.target);
+  // What lies in one piece: a caller's rows may be padded.
+  for (const Buffer *buffer : {&source, &target})
+    if (buffer->rank > 1 && (buffer->kind == Buffer::Input || buffer->kind == Buffer::Output))
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) exchanges rows of a caller's buffer", i);
+  for (int32_t number : {step.send, step.receive}) {
+    if (number < 0)
+      continue;
+    const Buffer &bounds = entry->buffers[size_t(number)];
+    if (bounds.dtype != MOE_I64 || bounds.rank != 2 || bounds.kind == Buffer::Input || bounds.kind == Buffer::Output)
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) has bounds of type %s and rank %d in buffer %d", i,
+                         moe_dtype_name(bounds.dtype), bounds.rank, number);
+  }
+  return checkWritable("all_to_all", i, step.target);
+}
+
 moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
   size_t numBuffers = entry->buffers.size();
   if (!from.op())
@@ -320,6 +357,8 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
                          moe_dtype_name(source.dtype), source.rank, moe_dtype_name(target.dtype), target.rank);
     return checkWritable("copy", i, step.target);
   }
+  case fb::Op::AllToAll:
+    return decodeAllToAll(*from.op_as_AllToAll(), i, step);
   case fb::Op::Wait:
     step.kind = Step::Wait;
     return nullptr;
@@ -347,6 +386,10 @@ moe_status *Decoder::decodeEntry(const fb::Entry &from, Entry &to) {
   to.flags = from.flags();
   if (to.flags & ~uint32_t(MOE_ENTRY_NEEDS_COMM | MOE_ENTRY_HOST_SYNC | MOE_ENTRY_CAPTURABLE))
     return MOERT_ERROR(MOE_BAD_PROGRAM, "unknown flags 0x%x", to.flags);
+  to.axis = textOf(from.axis());
+  to.ranks = from.ranks();
+  if (to.ranks > INT32_MAX || (to.ranks != 0) != ((to.flags & MOE_ENTRY_NEEDS_COMM) != 0))
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "flags 0x%x and %u ranks contradict each other", to.flags, to.ranks);
 
   MOERT_TRY(spend(sizeOf(from.buffers())));
   to.buffers.reserve(sizeOf(from.buffers()));

@@ -52,7 +52,7 @@ struct Buffer {
 };
 
 struct Step {
-  enum Kind : int8_t { Launch, Memset, Copy, Wait };
+  enum Kind : int8_t { Launch, Memset, Copy, Wait, AllToAll };
   Kind kind;
   uint32_t kernel = 0;
   std::vector<uint32_t> args, scalars;
@@ -60,6 +60,7 @@ struct Step {
   std::optional<uint32_t> bounds;       ///< launches: the buffer that it fills with the rows of each group
   uint32_t counter = 0;                 ///< launches on cuda: number of the launch, which has counters of its own
   uint32_t source = 0, target = 0;      ///< buffers
+  int32_t send = -1, receive = -1;      ///< buffers with the bounds of an AllToAll, or -1
   uint8_t value = 0;
 };
 
@@ -71,6 +72,8 @@ struct Entry {
   std::vector<Step> steps;
   uint32_t arena;
   uint32_t flags;
+  const char *axis; ///< of its exchanges
+  uint32_t ranks;   ///< of that axis; 0 without exchanges
 
   /// The frame is what an enqueue needs to remember: the values of all expressions, one View for each input and
   /// output, one memref descriptor for each buffer, and the argument list of a launch. It lies in the caller's

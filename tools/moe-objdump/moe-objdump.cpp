@@ -81,9 +81,14 @@ static void printEntry(prog::ProgramOp program, llvm::raw_ostream &os) {
   }
   auto launches = llvm::to_vector(program.getOps<prog::LaunchOp>());
   auto copies = llvm::count_if(program.getOps(), llvm::IsaPred<prog::CopyOp, prog::MemsetOp>);
+  auto exchanges = llvm::to_vector(program.getOps<prog::AllToAllOp>());
   os << "  arena: ";
   printSize(cast<prog::ReturnOp>(program.getBody().front().getTerminator()).getArena(), program, os);
-  os << " bytes\n  steps: " << launches.size() << " launches, " << copies << " copies and fills\n";
+  os << " bytes\n  steps: " << launches.size() << " launches, " << copies << " copies and fills";
+  if (!exchanges.empty())
+    os << ", " << exchanges.size() << " exchanges over " << exchanges.front().getRanks() << " ranks of axis '"
+       << exchanges.front().getAxis() << "'";
+  os << "\n";
   for (prog::LaunchOp launch : launches) {
     os << "    " << launch.getKernelAttr().getLeafReference().getValue();
     StringRef separator = ": at most ";

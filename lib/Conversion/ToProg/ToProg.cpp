@@ -87,6 +87,7 @@ private:
   LogicalResult convert(memref::GetGlobalOp op);
   LogicalResult convert(memref::CopyOp op);
   LogicalResult convert(prog::LaunchOp op);
+  LogicalResult convert(prog::AllToAllOp op);
   LogicalResult convertFill(Operation *op, Value value, Value buffer);
   LogicalResult convert(cf::AssertOp op);
   LogicalResult convert(arith::ConstantOp op);
@@ -176,7 +177,7 @@ LogicalResult Converter::convert() {
 LogicalResult Converter::convert(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<memref::AllocOp, memref::CastOp, memref::DimOp, memref::GetGlobalOp, memref::CopyOp, prog::LaunchOp,
-            cf::AssertOp, arith::ConstantOp>([&](auto typed) { return convert(typed); })
+            prog::AllToAllOp, cf::AssertOp, arith::ConstantOp>([&](auto typed) { return convert(typed); })
       .Case([&](linalg::FillOp fill) { return convertFill(fill, fill.value(), fill.output()); })
       .Case([&](linalg::MapOp fill) -> LogicalResult {
         if (!fill.getInputs().empty())
@@ -263,6 +264,11 @@ LogicalResult Converter::convert(memref::CopyOp op) {
 }
 
 LogicalResult Converter::convert(prog::LaunchOp op) {
+  builder.clone(*op, map);
+  return success();
+}
+
+LogicalResult Converter::convert(prog::AllToAllOp op) {
   builder.clone(*op, map);
   return success();
 }

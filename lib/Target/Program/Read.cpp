@@ -31,7 +31,7 @@ private:
   LogicalResult readEntry(const fb::Entry &entry);
   void readSizes(const fb::Entry &entry);
   void readBuffer(const fb::Buffer &buffer);
-  LogicalResult readStep(const fb::Step &step);
+  LogicalResult readStep(const fb::Entry &entry, const fb::Step &step);
   LogicalResult readLaunch(const fb::Launch &launch);
   /// Makes the declaration of a kernel take these operands, and those it takes already.
   LogicalResult declareKernel(const fb::Kernel &kernel, ValueRange operands);
@@ -211,7 +211,7 @@ LogicalResult Reader::readLaunch(const fb::Launch &launch) {
   return success();
 }
 
-LogicalResult Reader::readStep(const fb::Step &step) {
+LogicalResult Reader::readStep(const fb::Entry &entry, const fb::Step &step) {
   switch (step.op_type()) {
   case fb::Op::Launch:
     return readLaunch(*step.op_as_Launch());
@@ -223,6 +223,14 @@ LogicalResult Reader::readStep(const fb::Step &step) {
   case fb::Op::Copy: {
     const fb::Copy &copy = *step.op_as_Copy();
     prog::CopyOp::create(builder, loc, buffers[copy.source()], buffers[copy.target()]);
+    return success();
+  }
+  case fb::Op::AllToAll: {
+    const fb::AllToAll &exchange = *step.op_as_AllToAll();
+    auto bounds = [&](int32_t number) { return number < 0 ? Value() : buffers[number]; };
+    prog::AllToAllOp::create(builder, loc, Type(), buffers[exchange.source()], bounds(exchange.send()),
+                             bounds(exchange.receive()), buffers[exchange.target()], entry.axis()->str(),
+                             entry.ranks());
     return success();
   }
   default:
@@ -266,7 +274,7 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
   for (uint32_t i = 0, e = entry.buffers() ? entry.buffers()->size() : 0; i < e; ++i)
     readBuffer(*entry.buffers()->Get(i));
   for (uint32_t i = 0, e = entry.steps() ? entry.steps()->size() : 0; i < e; ++i)
-    if (failed(readStep(*entry.steps()->Get(i))))
+    if (failed(readStep(entry, *entry.steps()->Get(i))))
       return failure();
   prog::ReturnOp::create(builder, loc, sizes[entry.arena()]);
   for (Value size : llvm::reverse(sizes)) // sizes that only types told of

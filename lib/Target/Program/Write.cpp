@@ -98,6 +98,9 @@ private:
   llvm::DenseMap<Value, uint32_t> sizes, bufferNumbers;
   std::vector<Offset<fb::Buffer>> buffers;
   std::vector<Offset<fb::Step>> steps;
+  std::string axis; ///< of the exchanges, and its number of ranks
+  uint32_t ranks = 0;
+  bool readsBounds = false; ///< an exchange has to know them on the host
 };
 
 } // namespace
@@ -247,6 +250,16 @@ LogicalResult EntryWriter::write(Operation *op) {
                   fb::CreateCopy(fbb, bufferNumbers.lookup(copy.getSource()), bufferNumbers.lookup(copy.getTarget())));
         return success();
       })
+      .Case([&](prog::AllToAllOp exchange) {
+        auto number = [&](Value bounds) { return bounds ? static_cast<int32_t>(bufferNumbers.lookup(bounds)) : -1; };
+        axis = exchange.getAxis().str();
+        ranks = exchange.getRanks();
+        readsBounds |= static_cast<bool>(exchange.getSend());
+        writeStep(fb::Op::AllToAll, fb::CreateAllToAll(fbb, bufferNumbers.lookup(exchange.getSource()),
+                                                       bufferNumbers.lookup(exchange.getTarget()),
+                                                       number(exchange.getSend()), number(exchange.getReceive())));
+        return success();
+      })
       .Case([&](prog::WaitOp) {
         writeStep(fb::Op::Wait, fb::CreateWait(fbb));
         return success();
@@ -305,7 +318,7 @@ std::vector<Offset<fb::Argument>> EntryWriter::writeOutputs() {
   return result;
 }
 
-FailureOr<Offset<fb::Entry>> EntryWriter::write(uint32_t flags) {
+FailureOr<Offset<fb::Entry>> EntryWriter::write(bool isCuda) {
   for (BlockArgument input : program.getBody().getArguments())
     writeBuffer(input, fb::BufferKind::Input, input.getArgNumber(), inputExprs(input));
   Block &body = program.getBody().front();
@@ -316,8 +329,11 @@ FailureOr<Offset<fb::Entry>> EntryWriter::write(uint32_t flags) {
   uint32_t arenaExpr = arena ? expr(arena) : expr(fb::ExprKind::Const, 0);
   auto inputs = writeInputs();
   auto outputs = writeOutputs();
+  bool waits = isCuda && readsBounds;
+  uint32_t flags = (ranks ? MOE_ENTRY_NEEDS_COMM : 0) | (waits ? MOE_ENTRY_HOST_SYNC : 0) |
+                   (isCuda && !waits ? MOE_ENTRY_CAPTURABLE : 0);
   return fb::CreateEntryDirect(fbb, program.getSymName().str().c_str(), &inputs, &outputs, &expressions, &buffers,
-                               &steps, arenaExpr, flags);
+                               &steps, arenaExpr, flags, ranks ? axis.c_str() : nullptr, ranks);
 }
 
 /// Refuses what would pass the format's limit, before the builder meets it.
@@ -372,8 +388,7 @@ FailureOr<SmallVector<char, 0>> mlir::moe::translateToProgram(ModuleOp module, A
   SymbolTableCollection symbols;
   std::vector<Offset<fb::Entry>> entries;
   for (prog::ProgramOp program : programs) {
-    FailureOr<Offset<fb::Entry>> entry =
-        EntryWriter(program, fbb, kernels, symbols).write(isCuda ? MOE_ENTRY_CAPTURABLE : 0);
+    FailureOr<Offset<fb::Entry>> entry = EntryWriter(program, fbb, kernels, symbols).write(isCuda);
     if (failed(entry))
       return failure();
     entries.push_back(*entry);

@@ -38,7 +38,9 @@ typedef enum moe_code {
   MOE_WRONG_TARGET = 4,     /* the .moe was compiled for another chip or CPU */
   MOE_UNSUPPORTED = 5,      /* valid, but this runtime or device cannot do it */
   MOE_OUT_OF_MEMORY = 6,
-  MOE_SYSTEM = 7 /* a call of the operating system or a driver failed; the message names it */
+  MOE_SYSTEM = 7, /* a call of the operating system or a driver failed; the message names it */
+  MOE_COMM_FAILED =
+      8 /* a rank is lost, too late, or disagrees; the message names it. The communicator is of no more use */
 } moe_code;
 
 /* "INVALID_ARGUMENT", ...; "?" for an unknown code. */
@@ -101,7 +103,9 @@ typedef struct moe_entry_info {
   size_t struct_size;
   const char *name; /* owned by the program */
   uint32_t num_inputs, num_outputs;
-  uint32_t flags; /* MOE_ENTRY_* */
+  uint32_t flags;   /* MOE_ENTRY_* */
+  uint32_t ranks;   /* of the communicator it needs; 0 if it needs none */
+  const char *axis; /* the mesh axis that these are of, "" if none; owned by the program */
 } moe_entry_info;
 
 MOE_API moe_status *moe_program_entry(const moe_program *program, uint32_t entry, moe_entry_info *info);
@@ -132,6 +136,68 @@ MOE_API moe_status *moe_output_shape(const moe_program *program, uint32_t entry,
 MOE_API moe_status *moe_workspace_query(const moe_program *program, uint32_t entry, const moe_buffer *inputs,
                                         size_t num_inputs, size_t *bytes, size_t *align);
 
+/*--- communicators: the ranks of a mesh axis --------------------------------------*/
+
+/* A communicator belongs to one rank. Every rank runs the same exchanges in the same order, so one communicator serves
+ * one enqueue at a time. No wait is longer than the time-out: a rank that is lost, late or disagrees on sizes is an
+ * error that names it (MOE_COMM_FAILED), on every rank, and so is an error of one rank's enqueue. A communicator that
+ * failed stays so; make a new one. */
+
+typedef struct moe_comm_options {
+  size_t struct_size;
+  uint32_t timeout_ms; /* 0 = 30000 */
+} moe_comm_options;
+
+/* Ranks that are threads of this process, for the cpu target: writes size communicators, one for each rank, to comms.
+ */
+MOE_API moe_status *moe_comm_create_local(int32_t size, const moe_comm_options *options, moe_comm **comms);
+/* Ranks that are processes, for the cpu target; they find each other in folder `store`, which is empty at first and
+ * which all of them see. Returns when all are there. Needs libmoert-gloo.so. */
+MOE_API moe_status *moe_comm_create_processes(const char *store, int32_t rank, int32_t size,
+                                              const moe_comm_options *options, moe_comm **comm);
+
+/* What a new communicator of GPUs is called: one rank makes it and gives it to the others. Needs NCCL 2.28 or newer,
+ * which is opened at run time: $MOE_NCCL, one that the process has loaded already, or libnccl.so.2. */
+#define MOE_COMM_ID_BYTES 128
+MOE_API moe_status *moe_comm_unique_id(uint8_t id[MOE_COMM_ID_BYTES]);
+/* Ranks that are GPUs, for the cuda target: this one is rank `rank` on device number `device`. Returns when all ranks
+ * are there. If an exchange does not end in time on a device, the communicator is aborted. */
+MOE_API moe_status *moe_comm_create_nccl(const uint8_t id[MOE_COMM_ID_BYTES], int32_t rank, int32_t size,
+                                         int32_t device, const moe_comm_options *options, moe_comm **comm);
+/* The same over a communicator (ncclComm_t) that the caller owns, and keeps for as long; it is never aborted. */
+MOE_API moe_status *moe_comm_wrap_nccl(void *nccl_comm, const moe_comm_options *options, moe_comm **comm);
+
+/* Memory that goes to or comes from one rank. */
+typedef struct moe_piece {
+  void *data;
+  size_t bytes;
+} moe_piece;
+
+/* How a host of its own (an MPI program, a process group) moves the bytes, for the cpu target. */
+typedef struct moe_transport {
+  size_t struct_size;
+  void *context; /* passed to every function */
+  /* Sends send[r] to and receives receive[r] from every rank r, itself included, and returns 0 when both have happened,
+   * within timeout_ms. Returns another number after it has written why, ended by a zero, to the error_bytes at error.
+   */
+  int (*exchange)(void *context, const moe_piece *send, const moe_piece *receive, uint32_t timeout_ms, char *error,
+                  size_t error_bytes);
+  void (*fail)(void *context, const char *message); /* tells the other ranks that this one cannot go on; may be NULL */
+  void (*destroy)(void *context);                   /* when the communicator goes; may be NULL */
+} moe_transport;
+
+MOE_API moe_status *moe_comm_create_custom(const moe_transport *transport, int32_t rank, int32_t size,
+                                           const moe_comm_options *options, moe_comm **comm);
+
+MOE_API void moe_comm_retain(moe_comm *comm);
+MOE_API void moe_comm_release(moe_comm *comm);
+MOE_API int32_t moe_comm_rank(const moe_comm *comm); /* -1 for NULL */
+MOE_API int32_t moe_comm_size(const moe_comm *comm); /* 0 for NULL */
+/* Bytes that this rank has sent to another so far. */
+MOE_API moe_status *moe_comm_sent(const moe_comm *comm, int32_t peer, uint64_t *bytes);
+/* Makes it fail on all ranks, with this message: for an error that no enqueue has seen. */
+MOE_API void moe_comm_fail(moe_comm *comm, const char *message);
+
 /*--- sessions ---------------------------------------------------------------*/
 
 typedef struct moe_options {
@@ -150,25 +216,32 @@ MOE_API void moe_session_release(moe_session *session);
 
 /* Runs an entry. Neither allocates nor synchronises on the device; on the cpu target it returns when the
  * outputs are written. workspace: as moe_workspace_query says, not shared with another enqueue in flight.
- * comm and stream: NULL on the cpu target. On cuda, buffers and workspace are memory that the device can use, stream is
- * a CUstream (NULL: the legacy default stream), and the outputs are written when the stream gets there; the stream may
- * be capturing a graph if the entry says MOE_ENTRY_CAPTURABLE. What moe_buffers say is read before the return. Enqueues
- * of one session may run concurrently. On error nothing has been written. An output must not overlap an input or
- * another output; if the program says `alias`, it may be that input: the same address, shape and strides. */
+ * comm: for an entry that says MOE_ENTRY_NEEDS_COMM, else NULL; if the enqueue fails, so does the communicator, and
+ * outputs may have been written. stream: NULL on the cpu target. On cuda, buffers and workspace are memory that the
+ * device can use, stream is a CUstream (NULL: the legacy default stream), and the outputs are written when the stream
+ * gets there; the stream may be capturing a graph if the entry says MOE_ENTRY_CAPTURABLE. What moe_buffers say is read
+ * before the return. Enqueues of one session may run concurrently. On error nothing has been written. An output must
+ * not overlap an input or another output; if the program says `alias`, it may be that input: the same address, shape
+ * and strides. */
 MOE_API moe_status *moe_enqueue(moe_session *session, uint32_t entry, const moe_buffer *inputs, size_t num_inputs,
                                 const moe_buffer *outputs, size_t num_outputs, void *workspace, size_t workspace_bytes,
                                 moe_comm *comm, void *stream);
 
 /*--- traces: what each step of a run took --------------------------------------*/
 
-typedef enum moe_step_kind { MOE_STEP_LAUNCH = 0, MOE_STEP_FILL = 1, MOE_STEP_COPY = 2 } moe_step_kind;
+typedef enum moe_step_kind {
+  MOE_STEP_LAUNCH = 0,
+  MOE_STEP_FILL = 1,
+  MOE_STEP_COPY = 2,
+  MOE_STEP_EXCHANGE = 3 /* bytes are those that went to other ranks */
+} moe_step_kind;
 
 /* Times are in microseconds since the call. flops and bytes are what the step computes and moves at most for these
  * inputs, or -1 if the program does not say. */
 typedef struct moe_step {
   size_t struct_size; /* of the library's struct */
   moe_step_kind kind;
-  const char *name;            /* of the kernel, owned by the program; "fill", "copy", or "clear" for the first fill */
+  const char *name; /* of the kernel, owned by the program; "fill", "copy", "exchange", or "clear" for the first fill */
   double begin, end;           /* on the device */
   double host_begin, host_end; /* on the host, while it enqueued the step; on the cpu the same */
   int64_t flops, bytes;

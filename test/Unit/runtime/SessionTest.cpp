@@ -145,18 +145,6 @@ TEST(Session, ManyObjects) {
   }
 }
 
-TEST(Session, CommunicatorNeeded) {
-  EntryBuilder e = deepEntry();
-  e.entry.flags = MOE_ENTRY_NEEDS_COMM;
-  ProgramPtr program = load(programOf(std::move(e)));
-  SessionPtr session = createSession(program);
-  int64_t one = 1, sum = 0;
-  moe_buffer output = {&sum, 8, MOE_I64, 1, &one, nullptr};
-  Guarded workspace(4096);
-  expectError(moe_enqueue(session.get(), 0, nullptr, 0, &output, 1, workspace.data(), 4096, nullptr, nullptr),
-              MOE_UNSUPPORTED, "entry 'main' needs a communicator");
-}
-
 TEST(Session, AfterFork) {
   ProgramPtr program = load(programOf(deepEntry()));
   SessionPtr session = createSession(program);

@@ -92,6 +92,18 @@ public:
     copy.target = target;
     step().Set(std::move(copy));
   }
+  /// The entry becomes one for this number of ranks of axis "ep". Bounds may be -1.
+  void allToAll(uint32_t ranks, uint32_t source, uint32_t target, int32_t send, int32_t receive) {
+    entry.axis = "ep";
+    entry.ranks = ranks;
+    entry.flags |= MOE_ENTRY_NEEDS_COMM;
+    fb::AllToAllT exchange;
+    exchange.source = source;
+    exchange.target = target;
+    exchange.send = send;
+    exchange.receive = receive;
+    step().Set(std::move(exchange));
+  }
   void wait() { step().Set(fb::WaitT()); }
 
   fb::EntryT entry;

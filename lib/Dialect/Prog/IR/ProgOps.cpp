@@ -162,6 +162,20 @@ LogicalResult ProgramOp::verifyRegions() {
       return diagnostic;
     }
 
+  AllToAllOp first; // (C6) of prog.all_to_all
+  for (auto exchange : body.getOps<AllToAllOp>()) {
+    if (!first)
+      first = exchange;
+    if (exchange.getAxis() == first.getAxis() && exchange.getRanks() == first.getRanks())
+      continue;
+    InFlightDiagnostic diagnostic = exchange.emitOpError()
+                                    << "is over " << exchange.getRanks() << " ranks of axis '" << exchange.getAxis()
+                                    << "', expected " << first.getRanks() << " ranks of axis '" << first.getAxis()
+                                    << "', as in the exchange before it";
+    diagnostic.attachNote(first.getLoc()) << "which is here";
+    return diagnostic;
+  }
+
   auto verifyNames = [&](std::optional<ArrayAttr> names, size_t expected, StringRef what) -> LogicalResult { // (C3)
     if (!names)
       return success();
@@ -296,4 +310,56 @@ LogicalResult CopyOp::verify() {
   if (source.getElementType() != target.getElementType() || failed(verifyCompatibleShape(source, target)))
     return emitOpError() << "target has type " << target << ", expected the shape and element type of " << source;
   return verifyWritable(*this, getTarget(), "target");
+}
+
+void AllToAllOp::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getResult()) // on tensors
+    return;
+  for (OpOperand &operand : getOperation()->getOpOperands()) {
+    if (&operand == &getTargetMutable())
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    else
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+  }
+}
+
+LogicalResult AllToAllOp::verify() {
+  auto source = cast<ShapedType>(getSource().getType()), target = cast<ShapedType>(getTarget().getType());
+  bool onTensors = isa<TensorType>(target); // (C1)
+  for (Value operand : getOperands())
+    if (isa<TensorType>(operand.getType()) != onTensors)
+      return emitOpError("mixes tensors and memrefs, expected one of them");
+  if (onTensors != static_cast<bool>(getResult()) || (onTensors && getResult().getType() != target))
+    return emitOpError() << "has " << (getResult() ? "" : "no ") << "result, expected "
+                         << (onTensors ? "one of the target's type" : "none (the target is a memref)");
+  if (source.getElementType() != target.getElementType() || source.getRank() < 1 ||
+      source.getRank() != target.getRank() ||
+      failed(verifyCompatibleShape(source.getShape().drop_front(), target.getShape().drop_front())))
+    return emitOpError() << "source is " << source << " and target is " << target
+                         << ", expected rows of one shape and element type";
+  for (Type type : {Type(source), Type(target)}) // (C2)
+    if (auto memref = dyn_cast<MemRefType>(type); memref && !memref.getLayout().isIdentity())
+      return emitOpError() << "exchanges rows of " << memref << ", expected the identity layout";
+  int64_t ranks = getRanks();
+  if (ranks < 1 || ranks > INT32_MAX) // (C4)
+    return emitOpError() << "ranks is " << ranks << ", expected at least 1";
+  if (getAxis().empty())
+    return emitOpError("axis is empty, expected the name of a mesh axis");
+  if (static_cast<bool>(getSend()) != static_cast<bool>(getReceive())) // (C3)
+    return emitOpError() << "has only bounds of the rows it " << (getSend() ? "sends" : "receives")
+                         << ", expected both";
+  for (Value bounds : {getSend(), getReceive()}) {
+    if (!bounds)
+      continue;
+    auto type = cast<ShapedType>(bounds.getType());
+    if (!type.getElementType().isInteger(64) || type.getShape() != ArrayRef<int64_t>{ranks, 2})
+      return emitOpError() << "has bounds of type " << type << ", expected " << ranks << "x2 i64";
+  }
+  int64_t rows[] = {source.getDimSize(0), target.getDimSize(0)};
+  for (int64_t number : rows)
+    if (!getSend() && !ShapedType::isDynamic(number) &&
+        (number % ranks || failed(verifyCompatibleShape(rows[0], rows[1]))))
+      return emitOpError() << "exchanges blocks of " << rows[0] << " and " << rows[1]
+                           << " rows, expected equal numbers, divisible by " << ranks << " ranks";
+  return verifyWritable(*this, getTarget(), "target"); // (C5)
 }

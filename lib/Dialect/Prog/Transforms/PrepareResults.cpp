@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 
@@ -21,12 +22,12 @@ static Value skipCasts(Value value) {
   return value;
 }
 
-/// Whether some user of the buffer, seen through casts, derives a type from its layout.
+/// Whether some user of the buffer, seen through casts, derives a type from its layout or needs it without padding.
 static bool isReshaped(Value buffer) {
   return llvm::any_of(buffer.getUsers(), [](Operation *user) {
     if (auto cast = dyn_cast<memref::CastOp>(user))
       return isReshaped(cast.getResult());
-    return isa<ViewLikeOpInterface>(user);
+    return isa<ViewLikeOpInterface, AllToAllOp>(user);
   });
 }
 

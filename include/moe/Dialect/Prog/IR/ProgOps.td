@@ -4,9 +4,12 @@
 #define MOE_DIALECT_PROG_IR_PROGOPS_TD
 
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "moe/Dialect/KnownAttributes.td"
 include "moe/Dialect/Prog/IR/ProgDialect.td"
+
+def Prog_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "ranked tensor or memref">;
 
 class Prog_Op<string opMnemonic, list<Trait> traits = []> : Op<Prog_Dialect, opMnemonic, traits # [KnownAttributes]>;
 
@@ -173,6 +176,44 @@ def Prog_CopyOp : Prog_Op<"copy"> {
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source, Arg<AnyMemRef, "", [MemWrite]>:$target);
   let assemblyFormat = "$source `,` $target attr-dict `:` type($source) `,` type($target)";
   let hasVerifier = 1;
+}
+
+def Prog_AllToAllOp : Prog_Op<"all_to_all", [AttrSizedOperandSegments, DestinationStyleOpInterface,
+                                              DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "exchanges rows with every rank of a mesh axis";
+  let description = [{
+    With bounds, rows `[send[d, 0], send[d, 1])` of the source go to rank d, and rows `[receive[s, 0], receive[s, 1])` of the target
+    come from rank s; the other rows of the target become zero. Without bounds the rows are `ranks` equal blocks: block d goes to
+    rank d, and block s comes from rank s. Every rank of the axis runs the same exchanges in the same order.
+    Before bufferization it works on tensors, and its result is the target.
+
+    Bounds are device values: the executor of a target that has to know them on the host waits for them, and the entry says
+    HOST_SYNC.
+
+    Example:
+    ```mlir
+    prog.all_to_all %x send %sb receive %rb into %y {axis = "ep", ranks = 4 : i64}
+        : memref<?x64xf32>, memref<4x2xi64>, memref<4x2xi64>, memref<64x64xf32>
+    ```
+    Constraints:
+    - (C1) source and target are all tensors or all memrefs, of one element type and with the same dimensions after the first; there
+      is a result, of the target's type, exactly for tensors.
+    - (C2) memrefs have the identity layout: what is sent is one piece of memory.
+    - (C3) send and receive come together and are `[ranks, 2]` i64; without them static numbers of rows are equal and divisible by ranks.
+    - (C4) ranks is at least 1, and the axis has a name.
+    - (C5) the target is an output or a piece of the arena.
+    - (C6) all exchanges of a program are over one axis and number of ranks.
+  }];
+  let arguments = (ins Prog_Shaped:$source, Optional<Prog_Shaped>:$send, Optional<Prog_Shaped>:$receive, Prog_Shaped:$target,
+                   StrAttr:$axis, I64Attr:$ranks);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $source (`send` $send^)? (`receive` $receive^)? `into` $target attr-dict `:` type(operands) (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return ::mlir::MutableOperandRange(getTargetMutable()); }
+  }];
 }
 
 def Prog_WaitOp : Prog_Op<"wait"> {

@@ -1,0 +1,100 @@
+//===- Exchange.cpp - from an all_to_all step to what a communicator moves -----------===//
+#include "Exchange.h"
+
+#include <string>
+
+using namespace moert;
+
+moe_status *moert::checkComm(const Entry &entry, const moe_comm *comm, bool onDevice) {
+  if (!comm && !entry.ranks)
+    return nullptr;
+  if (!entry.ranks)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm is not NULL, but entry '%s' takes none", entry.name);
+  if (!comm)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm is NULL, but entry '%s' is for %u ranks of axis '%s'", entry.name,
+                       entry.ranks, entry.axis);
+  if (comm->comm->size != int64_t(entry.ranks))
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm has %d ranks, but entry '%s' is for %u of axis '%s'",
+                       comm->comm->size, entry.name, entry.ranks, entry.axis);
+  if (comm->comm->onDevice() != onDevice)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm is for memory of the %s, but entry '%s' runs on the %s",
+                       onDevice ? "host" : "device", entry.name, onDevice ? "device" : "host");
+  return nullptr;
+}
+
+/// Bytes of a row: what lies between two steps of the first dimension.
+static size_t rowBytes(const Frame &frame, uint32_t number) {
+  const Buffer &buffer = frame.entry.buffers[number];
+  size_t bytes = moe_dtype_size(buffer.dtype);
+  for (int32_t d = 1; d < buffer.rank; ++d)
+    bytes *= size_t(sizesOf(frame.descriptor(number))[d]);
+  return bytes;
+}
+
+/// Bounds as a kernel made them: ascending and within the rows.
+static moe_status *checkBounds(const char *what, const Frame &frame, int32_t number, const int64_t *bounds,
+                               int64_t rows, int32_t ranks) {
+  const int64_t *sizes = sizesOf(frame.descriptor(uint32_t(number)));
+  if (sizes[0] != ranks || sizes[1] != 2)
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "the bounds of rows to %s are %lld x %lld for %d ranks", what,
+                       (long long)sizes[0], (long long)sizes[1], ranks);
+  int64_t last = 0;
+  for (int32_t r = 0; r < ranks; ++r) {
+    int64_t begin = bounds[2 * r], end = bounds[2 * r + 1];
+    if (begin < last || end < begin || end > rows)
+      return MOERT_ERROR(MOE_BAD_PROGRAM,
+                         "rows %lld to %lld to %s for rank %d are outside of %lld rows, or not in order",
+                         (long long)begin, (long long)end, what, r, (long long)rows);
+    last = end;
+  }
+  return nullptr;
+}
+
+moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive,
+                             Comm &comm) {
+  char *source = pointerOf(frame.descriptor(step.source)), *target = pointerOf(frame.descriptor(step.target));
+  int64_t sourceRows = sizesOf(frame.descriptor(step.source))[0], rows = sizesOf(frame.descriptor(step.target))[0];
+  size_t bytes = rowBytes(frame, step.source), targetBytes = rowBytes(frame, step.target);
+  if (bytes != targetBytes)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "rows of %zu bytes would be received as rows of %zu bytes", bytes,
+                       targetBytes);
+  if (send) {
+    MOERT_TRY(checkBounds("send", frame, step.send, send, sourceRows, comm.size));
+    MOERT_TRY(checkBounds("receive", frame, step.receive, receive, rows, comm.size));
+  } else if (rows != sourceRows || rows % comm.size) {
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%lld rows would be exchanged for %lld as equal blocks of %d ranks",
+                       (long long)sourceRows, (long long)rows, comm.size);
+  }
+  for (int32_t r = 0; r < comm.size; ++r) {
+    auto piece = [&](char *data, const int64_t *bounds) -> Piece {
+      int64_t begin = bounds ? bounds[2 * r] : rows / comm.size * r;
+      int64_t end = bounds ? bounds[2 * r + 1] : rows / comm.size * (r + 1);
+      return {data + size_t(begin) * bytes, size_t(end - begin) * bytes};
+    };
+    comm.send[size_t(r)] = piece(source, send);
+    comm.receive[size_t(r)] = piece(target, receive);
+    comm.sent[size_t(r)] += comm.send[size_t(r)].bytes;
+  }
+  return nullptr;
+}
+
+int64_t moert::bytesToOthers(const Comm &comm) {
+  int64_t bytes = 0;
+  for (int32_t r = 0; r < comm.size; ++r)
+    bytes += r == comm.rank ? 0 : int64_t(comm.send[size_t(r)].bytes);
+  return bytes;
+}
+
+moe_status *CommUse::take() {
+  if (comm && comm->busy.exchange(true))
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm is in use by another enqueue; the order of exchanges would be lost");
+  taken = comm != nullptr;
+  return nullptr;
+}
+
+moe_status *CommUse::finish(moe_status *status) const {
+  if (!status || !taken)
+    return status;
+  comm->fail(("rank " + std::to_string(comm->rank) + ": " + moe_status_message(status)).c_str());
+  return status;
+}

@@ -1,0 +1,57 @@
+//===- Exchange.h - from an all_to_all step to what a communicator moves -------------===//
+#ifndef MOERT_COMM_EXCHANGE_H
+#define MOERT_COMM_EXCHANGE_H
+
+#include "../Frame.h"
+#include "Comm.h"
+
+namespace moert {
+
+/// Refuses a communicator that is not the one the entry needs: missing, given for nothing, of another size, or of
+/// another kind of memory. NULL comm only where the entry needs none.
+moe_status *checkComm(const Entry &entry, const moe_comm *comm, bool onDevice);
+
+/// Sets what the communicator moves in this step. The bounds are the contents of the step's buffers, as the host sees
+/// them, or NULL for equal blocks.
+moe_status *setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive, Comm &comm);
+
+/// What setPieces sends to other ranks, in bytes.
+int64_t bytesToOthers(const Comm &comm);
+
+/// Calls `zero(data, bytes)` for what of the target no rank sends, after setPieces.
+template <typename Zero> moe_status *forEachGap(const Frame &frame, const Step &step, const Comm &comm, Zero &&zero) {
+  const int64_t *target = frame.descriptor(step.target);
+  const Buffer &buffer = frame.entry.buffers[step.target];
+  size_t bytes = moe_dtype_size(buffer.dtype);
+  for (int32_t d = 0; d < buffer.rank; ++d)
+    bytes *= size_t(sizesOf(target)[d]);
+  char *at = pointerOf(target), *end = at + bytes;
+  auto upTo = [&](char *next) -> moe_status * { return next == at ? nullptr : zero(at, size_t(next - at)); };
+  for (const Piece &piece : comm.receive) {
+    char *begin = static_cast<char *>(piece.data);
+    MOERT_TRY(upTo(begin));
+    at = begin + piece.bytes;
+  }
+  return upTo(end);
+}
+
+/// Marks a communicator as in use by one enqueue, and tells the other ranks of its error.
+class CommUse {
+public:
+  explicit CommUse(moe_comm *comm) : comm(comm ? comm->comm.get() : nullptr) {}
+  ~CommUse() {
+    if (taken)
+      comm->busy.store(false);
+  }
+  moe_status *take();
+  /// Passes the status on.
+  moe_status *finish(moe_status *status) const;
+
+private:
+  Comm *comm;
+  bool taken = false;
+};
+
+} // namespace moert
+
+#endif
