@@ -37,10 +37,15 @@ private:
   void add(GatherOp op);
   void add(RaggedMatmulOp op);
   void add(CombineOp op);
+  void add(RouteOp op);
+  void add(CombineRanksOp op);
+  void add(AllToAllOp op);
   void add(linalg::LinalgOp op);
 
   OpFoldResult planRows(Value plan) { return getPlanRows(builder, op->getLoc(), plan); }
   OpFoldResult planTokens(Value plan) { return getPlanTokens(builder, op->getLoc(), plan); }
+  OpFoldResult routeTokens(Value route) { return getRouteTokens(builder, op->getLoc(), route); }
+  OpFoldResult arrivals(Value route) { return builder.getIndexAttr(cast<RouteType>(route.getType()).getArrivals()); }
   OpFoldResult dim(Value tensor, int64_t d);
 
   void require(OpFoldResult found, OpFoldResult expected);
@@ -153,6 +158,33 @@ void Requirements::add(CombineOp op) {
   require(op.getResult(), 1, dim(op.getY(), 1));
 }
 
+void Requirements::add(RouteOp op) {
+  OpFoldResult tokens = dim(op.getIds(), 0);
+  if (isa<Attribute>(tokens))
+    return;
+  // A size is at most another if it is the smaller of both.
+  Value most = arith::ConstantIndexOp::create(builder, op.getLoc(), op.getRoute().getType().getMaxTokens());
+  require(tokens, arith::MinSIOp::create(builder, op.getLoc(), cast<Value>(tokens), most).getResult());
+}
+
+void Requirements::add(CombineRanksOp op) {
+  require(op.getY(), 0, planRows(op.getPlan()));
+  require(planTokens(op.getPlan()), arrivals(op.getRoute()));
+  if (op.getWeights())
+    require(op.getWeights(), 0, routeTokens(op.getRoute()));
+  require(op.getResult(), 0, routeTokens(op.getRoute()));
+  require(op.getResult(), 1, dim(op.getY(), 1));
+}
+
+void Requirements::add(AllToAllOp op) {
+  if (op.getFrom()) {
+    require(op.getX(), 0, planRows(op.getFrom()));
+    require(op.getResult(), 0, planRows(op.getTo()));
+  } else {
+    require(op.getResult(), 0, dim(op.getX(), 0));
+  }
+}
+
 void Requirements::add(linalg::LinalgOp op) {
   // Dimensions of operands that one loop walks.
   llvm::SmallDenseMap<unsigned, std::pair<Value, int64_t>> first;
@@ -170,8 +202,13 @@ void Requirements::add(linalg::LinalgOp op) {
 
 void Requirements::add() {
   llvm::TypeSwitch<Operation *>(op)
-      .Case<GatherOp, RaggedMatmulOp, CombineOp>([&](auto typed) { add(typed); })
+      .Case<GatherOp, RaggedMatmulOp, CombineOp, RouteOp, CombineRanksOp, AllToAllOp>([&](auto typed) { add(typed); })
       .Case([&](GroupSumOp sum) { require(sum.getX(), 0, planRows(sum.getPlan())); })
+      .Case([&](DispatchOp dispatch) { require(dispatch.getX(), 0, routeTokens(dispatch.getRoute())); })
+      .Case([&](CollectOp collect) {
+        require(collect.getY(), 0, arrivals(collect.getRoute()));
+        require(collect.getResult(), 0, routeTokens(collect.getRoute()));
+      })
       .Case([&](LogitsOp logits) {
         require(logits.getRouter(), logits.getLayout() == WeightLayout::KN ? 0 : 1, dim(logits.getX(), 1));
         require(logits.getResult(), 0, dim(logits.getX(), 0));

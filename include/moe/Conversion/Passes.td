@@ -149,7 +149,7 @@ def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
+  let dependentDialects = ["::mlir::tile::TileDialect", "::mlir::prog::ProgDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -21,6 +21,15 @@ struct Plan {
   Value permutation, token, inverse, dropped;
 };
 
+/// The tensors a route became. T are the tokens of this rank, R those that may arrive, n the ranks.
+struct Route {
+  OpFoldResult tokens; ///< T
+  Value ranks;         ///< [T, k] i32: rank of each slot, or -1
+  Plan send;           ///< plan of n groups: the tokens that go to each rank, which has a slot for each at most once
+  Value arrived;       ///< bounds [n, 2] of the rows that came from each rank
+  Value ids;           ///< [R, k] i32: experts of this rank, or -1
+};
+
 /// The type without a ragged encoding; other types as they are.
 Type getPlainType(Type type);
 
@@ -31,6 +40,7 @@ public:
 
   ImplicitLocOpBuilder &b;
   Value row;      ///< index
+  Value group;    ///< index; null without bounds
   ValueRange ins; ///< arguments that stand for the op's ins
 
   /// ins[i][indices...]: a row (one index fewer than the rank) or an element.
@@ -62,6 +72,15 @@ public:
   const Plan &getPlan(Value plan) { return plans.at(plan); }
   void setPlan(Value plan, Plan tensors) { plans[plan] = tensors; }
 
+  /// The tensors of a route that has been lowered.
+  const Route &getRoute(Value route) { return routes.at(route); }
+  void setRoute(Value route, const Route &tensors) { routes[route] = tensors; }
+
+  /// A tile.plan of expert ids `[T, k]` with `rows` rows (`type` says which of its sizes are static).
+  Plan createPlan(Value ids, PlanType type, OpFoldResult rows);
+  /// tile.offsets of sizes.
+  Value createOffsets(Value sizes, OpFoldResult rows, int64_t align = 1);
+
   /// Bounds of the groups of an op's ragged result; null value for a result that is not ragged. The plan is the one
   /// whose op made or uses the value, or a value it was computed from or into. On failure an error has been emitted.
   FailureOr<Value> getBounds(Operation *op);
@@ -88,6 +107,7 @@ private:
 
   func::FuncOp function;
   llvm::DenseMap<Value, Plan> plans;
+  llvm::DenseMap<Value, Route> routes;
   llvm::DenseMap<Value, Value> planOf; ///< ragged value before it was lowered -> plan
   llvm::SmallVector<Operation *> lowered;
 };
@@ -118,6 +138,19 @@ LogicalResult lower(CombineOp op, Lowering &lowering);
 /// True for an op of another dialect that works elementwise on tensors.
 bool isElementwise(Operation *op);
 LogicalResult lowerElementwise(Operation *op, Lowering &lowering);
+
+/// Rows of type `type`: row t is the sum over the slots j of weights[t, j] * y[inverse[t, j]], in slot order in f32.
+/// Slots without a row or with weight 0 contribute nothing. `weights` may be null, for 1; with `bounds` other rows are
+/// zero.
+Value createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds, RankedTensorType type,
+                    OpFoldResult rows);
+// Route.cpp
+LogicalResult lower(RouteOp op, Lowering &lowering);
+LogicalResult lower(RouteIdsOp op, Lowering &lowering);
+LogicalResult lower(DispatchOp op, Lowering &lowering);
+LogicalResult lower(CollectOp op, Lowering &lowering);
+LogicalResult lower(CombineRanksOp op, Lowering &lowering);
+LogicalResult lower(AllToAllOp op, Lowering &lowering);
 
 } // namespace mlir::moe::to_tile
 

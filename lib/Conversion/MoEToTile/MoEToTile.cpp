@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "moe/Conversion/Passes.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::moe {
@@ -88,6 +89,11 @@ void Lowering::findPlans() {
       SmallVector<Value> values = raggedValues(&op);
       if (values.empty())
         continue;
+      if (auto exchange = dyn_cast<AllToAllOp>(op)) { // from one plan to another
+        changed |= planOf.try_emplace(exchange.getX(), exchange.getFrom()).second;
+        changed |= planOf.try_emplace(exchange.getResult(), exchange.getTo()).second;
+        continue;
+      }
       Value plan;
       for (Value operand : op.getOperands())
         if (!plan && isa<PlanType>(operand.getType())) // a gather names a second one, through which it reads
@@ -141,7 +147,8 @@ SmallVector<Value> Lowering::createRows(ValueRange ins, Value bounds, ArrayRef<R
 }
 
 RowBody::RowBody(ImplicitLocOpBuilder &b, tile::RowsOp op)
-    : b(b), row(op.getBody().getArgument(0)), ins(op.getBody().getArguments().drop_front(op.getBounds() ? 2 : 1)) {}
+    : b(b), row(op.getBody().getArgument(0)), group(op.getBounds() ? op.getBody().getArgument(1) : Value()),
+      ins(op.getBody().getArguments().drop_front(op.getBounds() ? 2 : 1)) {}
 
 Value RowBody::load(unsigned i, ValueRange indices) {
   auto type = cast<ShapedType>(ins[i].getType());
@@ -227,15 +234,16 @@ LogicalResult Lowering::lowerOp(Operation *op) {
     return lowerElementwise(op, *this);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case<LogitsOp, ScoresOp, SelectOp, NormalizeOp, PlanOp, PlanFromSizesOp, PlanGetOp, GatherOp, RaggedMatmulOp,
-            GroupSumOp, GatedActivationOp, CombineOp>([&](auto moeOp) { return lower(moeOp, *this); })
+            GroupSumOp, GatedActivationOp, CombineOp, RouteOp, RouteIdsOp, DispatchOp, CollectOp, CombineRanksOp,
+            AllToAllOp>([&](auto moeOp) { return lower(moeOp, *this); })
       .Default([](Operation *other) { return other->emitOpError("cannot be lowered to the tile dialect"); });
 }
 
 LogicalResult Lowering::run() {
   Region &body = function.getBody();
   FunctionType type = function.getFunctionType();
-  if (llvm::any_of(llvm::concat<const Type>(type.getInputs(), type.getResults()), llvm::IsaPred<PlanType>))
-    return function.emitOpError("takes or returns a plan; a plan cannot cross a function boundary");
+  if (llvm::any_of(llvm::concat<const Type>(type.getInputs(), type.getResults()), llvm::IsaPred<PlanType, RouteType>))
+    return function.emitOpError("takes or returns a plan or route, which cannot cross a function boundary");
   if (!body.empty() && !body.hasOneBlock())
     return function.emitOpError() << "has " << llvm::range_size(body) << " blocks; only straight-line code is lowered";
 

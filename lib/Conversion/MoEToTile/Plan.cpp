@@ -20,23 +20,31 @@ static OpFoldResult getRows(PlanOp op, Lowering &lowering) {
   return rows;
 }
 
-LogicalResult to_tile::lower(PlanOp op, Lowering &lowering) {
-  ImplicitLocOpBuilder &b = lowering.b;
-  PlanType type = op.getPlan().getType();
-  OpFoldResult rows = getRows(op, lowering);
-  OpFoldResult tokens = lowering.getDim(op.getIds(), 0);
+Plan Lowering::createPlan(Value ids, PlanType type, OpFoldResult rows) {
+  OpFoldResult tokens = getDim(ids, 0);
   auto tensor = [](ArrayRef<int64_t> shape, Type element) { return RankedTensorType::get(shape, element); };
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
   auto perRow = tensor(type.getRows(), i32);
-  SmallVector<Value> outs{lowering.createEmpty(tensor(type.getGroups(), i32), {}),
-                          lowering.createEmpty(tensor({type.getGroups(), 2}, i64), {}),
-                          lowering.createEmpty(perRow, rows),
-                          lowering.createEmpty(perRow, rows),
-                          lowering.createEmpty(cast<RankedTensorType>(op.getIds().getType()), tokens),
-                          lowering.createEmpty(tensor(1, i64), {})};
-  auto plan = tile::PlanOp::create(b, ValueRange(outs).getTypes(), op.getIds(), outs, type.getAlign());
+  SmallVector<Value> outs{createEmpty(tensor(type.getGroups(), i32), {}),
+                          createEmpty(tensor({type.getGroups(), 2}, i64), {}),
+                          createEmpty(perRow, rows),
+                          createEmpty(perRow, rows),
+                          createEmpty(cast<RankedTensorType>(ids.getType()), tokens),
+                          createEmpty(tensor(1, i64), {})};
+  auto plan = tile::PlanOp::create(b, ValueRange(outs).getTypes(), ids, outs, type.getAlign());
   ValueRange results = plan.getResults();
-  lowering.setPlan(op.getPlan(), {rows, results[0], results[1], results[2], results[3], results[4], results[5]});
+  return {rows, results[0], results[1], results[2], results[3], results[4], results[5]};
+}
+
+Value Lowering::createOffsets(Value sizes, OpFoldResult rows, int64_t align) {
+  int64_t groups = cast<RankedTensorType>(sizes.getType()).getDimSize(0);
+  auto type = RankedTensorType::get({groups, 2}, b.getI64Type());
+  return tile::OffsetsOp::create(b, TypeRange(type), sizes, getIndex(rows), createEmpty(type, {}), align)
+      .getResults()[0];
+}
+
+LogicalResult to_tile::lower(PlanOp op, Lowering &lowering) {
+  lowering.setPlan(op.getPlan(), lowering.createPlan(op.getIds(), op.getPlan().getType(), getRows(op, lowering)));
   lowering.erase(op);
   return success();
 }
@@ -47,11 +55,7 @@ LogicalResult to_tile::lower(PlanFromSizesOp op, Lowering &lowering) {
   Plan plan;
   plan.rows = op.getRows() ? OpFoldResult(op.getRows()) : OpFoldResult(b.getIndexAttr(type.getRows()));
   plan.sizes = op.getSizes();
-  auto boundsType = RankedTensorType::get({type.getGroups(), 2}, b.getI64Type());
-  Value init = lowering.createEmpty(boundsType, {});
-  plan.bounds = tile::OffsetsOp::create(b, TypeRange(boundsType), op.getSizes(), lowering.getIndex(plan.rows), init,
-                                        type.getAlign())
-                    .getResults()[0];
+  plan.bounds = lowering.createOffsets(op.getSizes(), plan.rows, type.getAlign());
   lowering.setPlan(op.getPlan(), plan);
   lowering.erase(op);
   return success();

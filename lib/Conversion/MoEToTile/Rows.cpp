@@ -110,20 +110,17 @@ LogicalResult to_tile::lower(GatedActivationOp op, Lowering &lowering) {
 // Combine
 //===----------------------------------------------------------------------===//
 
-LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
-  if (failed(checkStatic(op, "y", op.getY().getType(), 1)))
-    return failure();
-  const Plan &plan = lowering.getPlan(op.getPlan());
-  auto type = cast<RankedTensorType>(op.getType());
-  SmallVector<Value> ins{op.getY(), plan.inverse};
-  if (op.getWeights())
-    ins.push_back(op.getWeights());
+Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds,
+                             RankedTensorType type, OpFoldResult rows) {
+  SmallVector<Value> ins{y, inverse};
+  if (weights)
+    ins.push_back(weights);
   auto accumulate = [&](RowBody &body, Value sum, int64_t slot) -> Value {
     ImplicitLocOpBuilder &b = body.b;
     Value j = arith::ConstantIndexOp::create(b, slot);
     Value id = body.load(1, {body.row, j});
     Value term = body.toF32(body.load(0, toIndex(body, id)));
-    if (!op.getWeights()) // a dropped slot loads zeros
+    if (!weights) // a dropped slot loads zeros
       return arith::AddFOp::create(b, sum, term);
     // A dropped slot, and with nan = last a weight of 0, contributes nothing, whatever stands on the other side of the
     // product.
@@ -138,11 +135,20 @@ LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
     Value product = arith::MulFOp::create(b, body.splat(weight, type.getDimSize(1)), term);
     return arith::SelectOp::create(b, skip, sum, arith::AddFOp::create(b, sum, product));
   };
-  lowering.replace(op, lowering.createRows(ins, Value(), type, lowering.getDim(plan.inverse, 0), [&](RowBody &body) {
+  int64_t topk = cast<RankedTensorType>(inverse.getType()).getDimSize(1);
+  return lowering.createRows(ins, bounds, type, rows, [&](RowBody &body) {
     Value sum = body.constant(VectorType::get(type.getDimSize(1), body.b.getF32Type()), 0.0);
-    for (int64_t slot = 0; slot < op.getPlan().getType().getTopk(); ++slot)
+    for (int64_t slot = 0; slot < topk; ++slot)
       sum = accumulate(body, sum, slot);
     body.yield(body.fromF32(sum, type.getElementType()));
-  }));
+  })[0];
+}
+
+LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
+  if (failed(checkStatic(op, "y", op.getY().getType(), 1)))
+    return failure();
+  const Plan &plan = lowering.getPlan(op.getPlan());
+  lowering.replace(op, createCombine(lowering, op.getY(), plan.inverse, op.getWeights(), Value(),
+                                     cast<RankedTensorType>(op.getType()), lowering.getDim(plan.inverse, 0)));
   return success();
 }

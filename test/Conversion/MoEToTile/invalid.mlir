@@ -39,7 +39,7 @@ func.func @dynamic_width(%l: tensor<4x?xf32>) -> tensor<4x?xf32> {
 
 // -----
 
-// expected-error @below {{takes or returns a plan; a plan cannot cross a function boundary}}
+// expected-error @below {{takes or returns a plan or route, which cannot cross a function boundary}}
 func.func private @plan(!moe.plan<groups = 2>)
 
 // -----

@@ -181,7 +181,7 @@ struct SharpenTensors : RewritePattern {
   }
 };
 
-/// No user outside the dialect sees a change of the plan's type: the ops of the dialect take dynamic sizes
+/// No user outside the dialect sees a change of the type of a plan or route: the ops of the dialect take dynamic sizes
 /// for compatible with any.
 bool usersTakeAnyPlan(Value plan) {
   return llvm::all_of(plan.getUsers(), [](Operation *user) { return isa_and_present<MoEDialect>(user->getDialect()); });
@@ -237,6 +237,26 @@ struct SharpenPlanFromSizes : OpRewritePattern<PlanFromSizesOp> {
   }
 };
 
+struct SharpenRoute : OpRewritePattern<RouteOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RouteOp op, PatternRewriter &rewriter) const override {
+    RouteType type = op.getRoute().getType();
+    rewriter.startOpModification(op);
+    bool changed = foldOperandCasts(op);
+    int64_t tokens = op.getIds().getType().getDimSize(0);
+    if (usersTakeAnyPlan(op.getRoute()) && type.getTokens() != tokens && !ShapedType::isDynamic(tokens)) {
+      op.getRoute().setType(RouteType::get(op.getContext(), type.getAxis(), type.getRanks(), type.getGroups(),
+                                           type.getTopk(), type.getMaxTokens(), tokens));
+      changed = true;
+    }
+    if (changed)
+      rewriter.finalizeOpModification(op);
+    else
+      rewriter.cancelOpModification(op);
+    return success(changed);
+  }
+};
+
 template <typename... Ops> void addSharpenTensors(RewritePatternSet &patterns) {
   (patterns.add<SharpenTensors>(Ops::getOperationName(), patterns.getContext()), ...);
 }
@@ -244,6 +264,7 @@ template <typename... Ops> void addSharpenTensors(RewritePatternSet &patterns) {
 
 void MoEDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
   addSharpenTensors<LogitsOp, ScoresOp, SelectOp, NormalizeOp, PlanGetOp, GatherOp, RaggedMatmulOp, GroupSumOp,
-                    GatedActivationOp, CombineOp>(patterns);
-  patterns.add<SharpenPlan, SharpenPlanFromSizes>(patterns.getContext());
+                    GatedActivationOp, CombineOp, RouteIdsOp, DispatchOp, CollectOp, CombineRanksOp, AllToAllOp>(
+      patterns);
+  patterns.add<SharpenPlan, SharpenPlanFromSizes, SharpenRoute>(patterns.getContext());
 }

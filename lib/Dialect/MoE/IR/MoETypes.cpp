@@ -4,6 +4,7 @@
 #include "moe/Dialect/MoE/IR/MoE.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -62,6 +63,29 @@ LogicalResult PlanType::verify(function_ref<InFlightDiagnostic()> emitError, int
     return failure();
   if (topk == 0 && !ShapedType::isDynamic(tokens))
     return emitError() << "tokens is " << tokens << ", expected ? (a plan with topk = 0 knows no tokens)";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// !moe.route
+//===----------------------------------------------------------------------===//
+
+LogicalResult RouteType::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axis, int64_t ranks,
+                                int64_t groups, int64_t topk, int64_t maxTokens, int64_t tokens) {
+  if (axis.empty())
+    return emitError() << "axis is empty, expected the name of a mesh axis";
+  if (failed(verifyParameter(emitError, "ranks", ranks, 1)) ||
+      failed(verifyParameter(emitError, "groups", groups, 1)) || failed(verifyParameter(emitError, "topk", topk, 1)) ||
+      failed(verifyParameter(emitError, "max_tokens", maxTokens, 1)) ||
+      failed(verifyParameter(emitError, "tokens", tokens, 0, true)))
+    return failure();
+  // Rows and slots are numbered in i32, and so are experts.
+  int64_t slots, experts;
+  if (llvm::MulOverflow(ranks, maxTokens, slots) || llvm::MulOverflow(slots, topk, slots) || slots > INT32_MAX)
+    return emitError() << "ranks * max_tokens * topk is " << ranks << " * " << maxTokens << " * " << topk
+                       << ", expected at most " << INT32_MAX;
+  if (llvm::MulOverflow(ranks, groups, experts) || experts > INT32_MAX)
+    return emitError() << "ranks * groups is " << ranks << " * " << groups << ", expected at most " << INT32_MAX;
   return success();
 }
 

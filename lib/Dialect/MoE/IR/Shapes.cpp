@@ -21,6 +21,11 @@ static DimSource constant(int64_t number, const char *what) { return {Kind::Cons
 static DimSource planRows(Value plan) { return {Kind::PlanRows, plan, 0, "rows of the plan"}; }
 static DimSource planTokens(Value plan) { return {Kind::PlanTokens, plan, 0, "tokens of the plan"}; }
 
+static DimSource routeTokens(Value route) { return {Kind::RouteTokens, route, 0, "tokens of the route"}; }
+static DimSource arrivals(Value route) {
+  return constant(cast<RouteType>(route.getType()).getArrivals(), "ranks * max_tokens of the route");
+}
+
 static int64_t typeDim(Value tensor, int64_t number) {
   return cast<RankedTensorType>(tensor.getType()).getDimSize(number);
 }
@@ -106,6 +111,22 @@ SmallVector<ResultDims, 2> moe::detail::getResultDims(Operation *op) {
             op.getWeights() && !staticPlan ? dim(op.getWeights(), 0, "rows of weights") : planTokens(op.getPlan());
         return {{"result", {tokens, dim(op.getY(), 1, "columns of y")}}};
       })
+      .Case([](RouteIdsOp op) -> Results {
+        return {
+            {"result", {arrivals(op.getRoute()), constant(op.getRoute().getType().getTopk(), "topk of the route")}}};
+      })
+      .Case([](DispatchOp op) -> Results {
+        return {{"result", {arrivals(op.getRoute()), dim(op.getX(), 1, "columns of x")}}};
+      })
+      .Case<CollectOp, CombineRanksOp>([](auto op) -> Results {
+        return {{"result", {routeTokens(op.getRoute()), dim(op.getY(), 1, "columns of y")}}};
+      })
+      .Case([](AllToAllOp op) -> Results {
+        SmallVector<DimSource, 3> dims{op.getTo() ? planRows(op.getTo()) : dim(op.getX(), 0, "rows of x")};
+        for (int64_t d = 1, rank = cast<RankedTensorType>(op.getX().getType()).getRank(); d < rank; ++d)
+          dims.push_back(dim(op.getX(), d, "columns of x"));
+        return {{"result", dims}};
+      })
       .Default([](Operation *) { return Results(); });
 }
 
@@ -127,6 +148,8 @@ int64_t DimSource::staticSize() const {
     return cast<PlanType>(value.getType()).getRows();
   case Kind::PlanTokens:
     return cast<PlanType>(value.getType()).getTokens();
+  case Kind::RouteTokens:
+    return cast<RouteType>(value.getType()).getTokens();
   }
   return ShapedType::kDynamic;
 }
@@ -148,6 +171,8 @@ OpFoldResult DimSource::reify(OpBuilder &builder, Location loc) const {
     return getPlanRows(builder, loc, value);
   case Kind::PlanTokens:
     return getPlanTokens(builder, loc, value);
+  case Kind::RouteTokens:
+    return getRouteTokens(builder, loc, value);
   }
   return {};
 }

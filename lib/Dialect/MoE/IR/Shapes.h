@@ -8,9 +8,9 @@ namespace mlir::moe::detail {
 
 /// Where one dimension of a result comes from.
 struct DimSource {
-  enum class Kind { Constant, Dim, HalfDim, PlanRows, PlanTokens };
+  enum class Kind { Constant, Dim, HalfDim, PlanRows, PlanTokens, RouteTokens };
   Kind kind;
-  Value value;      ///< the tensor or the plan
+  Value value;      ///< the tensor, plan or route
   int64_t number;   ///< the constant, or the dimension of the tensor
   const char *what; ///< for diagnostics
 

@@ -187,10 +187,10 @@ void Checker::checkPlanSize(Operation *op, PlanType plan) {
 void Checker::checkPlans(Operation *op) {
   if (auto function = dyn_cast<FunctionOpInterface>(op)) {
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (isa<PlanType>(type))
+      if (isa<PlanType, RouteType>(type))
         error(op) << "argument #" << index << " is " << type << ", expected no plan to cross a function boundary";
     for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-      if (isa<PlanType>(type))
+      if (isa<PlanType, RouteType>(type))
         error(op) << "result #" << index << " is " << type << ", expected no plan to cross a function boundary";
     return;
   }
@@ -201,14 +201,14 @@ void Checker::checkPlans(Operation *op) {
               << ", expected a plan to be made and used by moe ops of one function only";
   };
   for (auto [index, type] : llvm::enumerate(op->getOperandTypes()))
-    if (isa<PlanType>(type))
+    if (isa<PlanType, RouteType>(type))
       return notHere("operand", index, type);
   for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
-    if (isa<PlanType>(type))
+    if (isa<PlanType, RouteType>(type))
       return notHere("result", index, type);
   for (Region &region : op->getRegions())
     for (BlockArgument argument : region.getArguments())
-      if (isa<PlanType>(argument.getType()))
+      if (isa<PlanType, RouteType>(argument.getType()))
         return notHere("region argument", argument.getArgNumber(), argument.getType());
 }
 
@@ -277,6 +277,12 @@ void Checker::visit(Operation *op) {
     return checkPlanSize(op, cast<PlanType>(op->getResult(0).getType()));
   if (isa<GatedActivationOp>(op))
     return visitElementwise(op);
+  if (auto exchange = dyn_cast<AllToAllOp>(op)) {
+    if (!exchange.getFrom())
+      return;
+    tieToPlan(op, exchange.getX(), exchange.getFrom());
+    return tieToPlan(op, exchange.getResult(), exchange.getTo());
+  }
   if (isa_and_present<MoEDialect>(op->getDialect())) {
     auto plan = llvm::find_if(op->getOperands(), [](Value operand) { return isa<PlanType>(operand.getType()); });
     if (plan == op->operand_end())

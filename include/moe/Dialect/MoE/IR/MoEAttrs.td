@@ -105,4 +105,26 @@ def MoE_PlanType : MoE_Type<"Plan", "plan"> {
   let genVerifyDecl = 1;
 }
 
+def MoE_RouteType : MoE_Type<"Route", "route"> {
+  let summary = "which tokens go to which ranks of a mesh axis";
+  let description = [{
+    An SSA value of this type belongs to the expert ids it was made from, as a plan does.
+    - `axis`, `ranks`: the mesh axis and its number of ranks.
+    - `groups`: experts on each rank, at most.
+    - `topk`, `tokens`: the shape of the expert ids; tokens is left out where it is dynamic.
+    - `max_tokens`: the most tokens that a rank may have.
+
+    A route cannot be passed to or returned from a function.
+    Example: `!moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>`.
+  }];
+  let parameters = (ins StringRefParameter<"mesh axis">:$axis, "int64_t":$ranks, "int64_t":$groups, "int64_t":$topk, "int64_t":$max_tokens,
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$tokens);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Rows of what arrives on a rank.
+    int64_t getArrivals() const { return getRanks() * getMaxTokens(); }
+  }];
+}
+
 #endif

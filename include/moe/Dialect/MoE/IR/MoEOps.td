@@ -396,4 +396,10 @@ def MoE_CombineOp : MoE_TensorOp<"combine"> {
   let hasCanonicalizer = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Between ranks
+//===----------------------------------------------------------------------===//
+
+include "moe/Dialect/MoE/IR/CommOps.td"
+
 #endif

@@ -16,6 +16,9 @@ OpFoldResult getPlanRows(OpBuilder &builder, Location loc, Value plan);
 /// Tokens T of a plan with slots, in the same way.
 OpFoldResult getPlanTokens(OpBuilder &builder, Location loc, Value plan);
 
+/// Tokens T of a route on this rank, in the same way.
+OpFoldResult getRouteTokens(OpBuilder &builder, Location loc, Value route);
+
 /// Rows of a plan of `tokens` tokens with `topk` slots each and no capacity: tokens * topk, plus the padding
 /// that aligned group starts may need. Null if one of them is dynamic or the result does not fit in 64 bits.
 std::optional<int64_t> getStaticPlanRows(int64_t tokens, int64_t topk, int64_t groups, int64_t align);
