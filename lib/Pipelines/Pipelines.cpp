@@ -31,6 +31,11 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createMoECheckRaggedPass());
+  if (!options.partition.empty()) {
+    std::unique_ptr<Pass> partition = createMoEPartitionPass();
+    (void)partition->initializeOptions(options.partition, [](const Twine &) { return failure(); });
+    pm.addPass(std::move(partition));
+  }
   addCleanup(pm);
   if (!llvm::is_contained(options.disabledFusions, kWeights))
     pm.addPass(createMoEFuseWeightsPass());

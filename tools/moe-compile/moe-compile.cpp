@@ -12,6 +12,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
+#include "moe/Dialect/MoE/Transforms/Passes.h"
 #include "moe/InitAll.h"
 #include "moe/Target/Program/Program.h"
 #include "llvm/Support/CommandLine.h"
@@ -80,6 +81,11 @@ static cl::list<Fusion> disabledFusions(
                clEnumValN(Fusion::Gather, "gather", "gathered rows as a product's source"),
                clEnumValN(Fusion::Rows, "rows", "row-wise work with the row-wise work before it"),
                clEnumValN(Fusion::Weights, "weights", "routing weights in the product before a combine")));
+static cl::opt<std::string> partition(
+    "partition",
+    cl::desc("spread experts over the ranks of a mesh axis, such as \"axis=ep size=4 max-tokens=64\": options "
+             "of the pass moe-partition"),
+    cl::value_desc("options"), cl::cat(category));
 static cl::opt<bool> cached("cache", cl::desc("take the program from the cache on disk, or put it there"),
                             cl::cat(category));
 static cl::opt<bool> islands("islands",
@@ -114,6 +120,7 @@ static llvm::Expected<CachedProgram> findPlace(const CompilerOptions &options, S
   }
   for (const std::string &fusion : options.pipeline.disabledFusions)
     place->add(fusion);
+  place->add(options.pipeline.partition);
   place->add(input);
   return place;
 }
@@ -219,6 +226,16 @@ int main(int argc, char **argv) {
   for (Fusion fusion : disabledFusions) {
     constexpr StringLiteral names[] = {"epilogue", "gather", "rows", "weights"};
     options.pipeline.disabledFusions.push_back(names[static_cast<unsigned>(fusion)].str());
+  }
+  options.pipeline.partition = partition;
+  if (partition.getNumOccurrences()) {
+    std::string problem = partition.empty() ? "it has no options" : "";
+    auto explain = [&](const llvm::Twine &message) {
+      problem = StringRef(message.str()).trim().str();
+      return failure();
+    };
+    if (!problem.empty() || failed(createMoEPartitionPass()->initializeOptions(partition, explain)))
+      return fail("--partition: " + problem);
   }
   options.dumpDir = dumpDir;
 

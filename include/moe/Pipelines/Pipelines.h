@@ -22,6 +22,8 @@ struct PipelineOptions {
   /// Fusions to leave out: "epilogue" (elementwise work in a product's epilogue), "gather" (gathered rows as a
   /// product's source), "weights" (routing weights in the product before a combine). tile-fuse refuses other names.
   SmallVector<std::string> disabledFusions;
+  /// Options of moe-partition, which that pass has accepted; empty for programs of one device.
+  std::string partition;
 };
 
 /// `moe`: imports StableHLO, checks what is known of ragged values, canonicalises.

@@ -56,4 +56,55 @@ def MoEFuseWeightsPass : Pass<"moe-fuse-weights"> {
   }];
 }
 
+def MoEPartitionPass : Pass<"moe-partition"> {
+  let summary = "turns single-device layers into the ones of each rank of a mesh axis";
+  let description = [{
+    Experts are spread over the ranks of an axis, and tokens travel. Every `moe.plan` of expert ids becomes a `moe.route` and the plan of the
+    experts of this rank; gathers read what `moe.dispatch` brought, combines become `moe.combine_ranks`, and the function's arguments
+    with something for each expert (weights and biases) shrink to those of one rank. All ranks run the same function: each is given its own
+    tokens and its experts' weights, in the order of expert ids, and results are those of the whole layer for its tokens. The router and what
+    works on tokens stays as it is.
+
+    The number of experts is a multiple of `size`, or `owners` says which rank owns each; a rank that owns fewer than the
+    most is given weights of any contents for the rest. `capacity` is that of a rank, in rows over all sources; a capacity of the plan
+    is taken for one.
+
+    Refused by name: other uses of a plan, plans of sizes, group offsets, scales, weights that are not arguments of the function.
+
+    Before:
+    ```mlir
+    %p = moe.plan %ids : tensor<6x2xi32> -> !moe.plan<groups = 4, rows = 12, tokens = 6, topk = 2>
+    %g = moe.gather %x, %p : tensor<6x8xf32>, !moe.plan<groups = 4, rows = 12, tokens = 6, topk = 2> -> tensor<12x8xf32, #moe.ragged<groups = 4>>
+    %y = moe.ragged_matmul %g, %w plan %p : tensor<12x8xf32, #moe.ragged<groups = 4>>, tensor<4x8x8xf32>,
+        !moe.plan<groups = 4, rows = 12, tokens = 6, topk = 2> -> tensor<12x8xf32, #moe.ragged<groups = 4>>
+    %o = moe.combine %y, %p weights %s : tensor<12x8xf32, #moe.ragged<groups = 4>>,
+        !moe.plan<groups = 4, rows = 12, tokens = 6, topk = 2>, tensor<6x2xf32> -> tensor<6x8xf32>
+    ```
+    After `axis=ep size=2`:
+    ```mlir
+    %r = moe.route %ids : tensor<6x2xi32> -> !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6>
+    %i = moe.route_ids %r : !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6> -> tensor<12x2xi32>
+    %p = moe.plan %i : tensor<12x2xi32> -> !moe.plan<groups = 2, rows = 24, tokens = 12, topk = 2>
+    %a = moe.dispatch %x, %r : tensor<6x8xf32>, !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6>
+        -> tensor<12x8xf32>
+    %g = moe.gather %a, %p : tensor<12x8xf32>, !moe.plan<groups = 2, rows = 24, tokens = 12, topk = 2>
+        -> tensor<24x8xf32, #moe.ragged<groups = 2>>
+    %y = moe.ragged_matmul %g, %w plan %p : tensor<24x8xf32, #moe.ragged<groups = 2>>, tensor<2x8x8xf32>,
+        !moe.plan<groups = 2, rows = 24, tokens = 12, topk = 2> -> tensor<24x8xf32, #moe.ragged<groups = 2>>
+    %o = moe.combine_ranks %y, %p, %r weights %s : tensor<24x8xf32, #moe.ragged<groups = 2>>,
+        !moe.plan<groups = 2, rows = 24, tokens = 12, topk = 2>,
+        !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6>, tensor<6x2xf32> -> tensor<6x8xf32>
+    ```
+  }];
+  let options = [
+    Option<"axis", "axis", "std::string", /*default=*/"", "name of the mesh axis">,
+    Option<"size", "size", "int64_t", /*default=*/"0", "its number of ranks">,
+    ListOption<"owners", "owners", "int64_t", "rank of each expert (default: consecutive experts in equal parts)">,
+    Option<"maxTokens", "max-tokens", "int64_t", /*default=*/"0", "the most tokens of a rank (default: those of the function, if static)">,
+    Option<"capacity", "capacity", "int64_t", /*default=*/"-1", "rows of experts on a rank (default: room for all)">,
+    Option<"partialSums", "partial-sums", "bool", /*default=*/"false", "add a token's rows on the ranks of their experts first">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 #endif
