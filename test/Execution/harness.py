@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from moe_mlir import _runtime as _api
-from moe_mlir._runtime import Buffer, MoeError, Runtime, Session  # noqa: F401  tests take MoeError from here
+from moe_mlir._runtime import Buffer, Comm, MoeError, Runtime, Session  # noqa: F401  tests take MoeError from here
 
 BUILD = Path(os.environ.get("MOE_BUILD_DIR", Path(__file__).resolve().parents[2] / "build"))
 os.environ.setdefault("MOE_HOME", str(BUILD))
@@ -121,6 +121,7 @@ class Program:
         entry: str | None = None,
         outputs: Sequence[np.ndarray] | None = None,
         threads: int = 2,
+        comm: Comm | None = None,
     ) -> list[np.ndarray]:
         """Runs an entry (the only one by default) on NumPy arrays and returns its outputs. `outputs` are the caller's own
         arrays, of any strides. Afterwards `faults` has (count, row, value, limit) for each kind that was recorded."""
@@ -143,7 +144,7 @@ class Program:
             session.enqueue(chosen, on_gpu[len(arrays) :], on_gpu[: len(arrays)], pointer, size, stream)
             copies.memory.wait()
         else:
-            session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size)
+            session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size, comm=comm)
         self.faults = {f.kind: (f.count, f.row, f.value, f.limit) for f in session.poll(pointer)}
         if ON_GPU:
             copies.back()
@@ -151,6 +152,11 @@ class Program:
             guard.check(f"output {i}")
         workspace.check("the workspace")
         return arrays
+
+
+def comms(size: int, timeout_ms: int = 0) -> list[Comm]:
+    """Communicators of ranks that are threads."""
+    return Comm.local(size, timeout_ms, _library)
 
 
 def tool(name: str, *arguments: str, text: str = "") -> subprocess.CompletedProcess:

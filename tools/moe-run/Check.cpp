@@ -1,6 +1,7 @@
 //===- Check.cpp ------------------------------------------------------------------===//
 #include "Check.h"
 #include "Convert.h"
+#include "Ranks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,11 +24,11 @@ static bool checkIntegers(const std::string &what, const Array &found, const Arr
   for (size_t i = 0; i < n; ++i)
     if (integerAt(found, i) != integerAt(expected, i) && bad++ == 0)
       first = i;
-  std::printf("check %s %s: %zu of %zu elements differ: %s\n", what.c_str(), found.shapeText().c_str(), bad, n,
-              bad ? "FAILED" : "ok");
+  print("check %s %s: %zu of %zu elements differ: %s\n", what.c_str(), found.shapeText().c_str(), bad, n,
+        bad ? "FAILED" : "ok");
   if (bad)
-    std::printf("  first at %s: found %lld, expected %lld\n", coordinate(found, first).c_str(),
-                (long long)integerAt(found, first), (long long)integerAt(expected, first));
+    print("  first at %s: found %lld, expected %lld\n", coordinate(found, first).c_str(),
+          (long long)integerAt(found, first), (long long)integerAt(expected, first));
   return !bad;
 }
 
@@ -58,28 +59,27 @@ static bool checkFloats(const std::string &what, const Array &found, const Array
       first = i;
   }
   double relative = worst == 0 ? 0 : worst / largest;
-  std::printf("check %s %s: largest error %.3g of the largest magnitude %.6g", what.c_str(), found.shapeText().c_str(),
-              relative, largest);
+  print("check %s %s: largest error %.3g of the largest magnitude %.6g", what.c_str(), found.shapeText().c_str(),
+        relative, largest);
   if (worst > 0)
-    std::printf(", at %s", coordinate(found, worstAt).c_str());
+    print(", at %s", coordinate(found, worstAt).c_str());
   if (!elementwise)
-    std::printf(", allowed %.3g", tolerance.rtolOfMax);
-  std::printf(": %s\n", bad ? "FAILED" : "ok");
+    print(", allowed %.3g", tolerance.rtolOfMax);
+  print(": %s\n", bad ? "FAILED" : "ok");
   if (bad)
-    std::printf("  %zu of %zu elements are off; first at %s: found %.9g, expected %.9g\n", bad, n,
-                coordinate(found, first).c_str(), floatAt(found, first), floatAt(expected, first));
+    print("  %zu of %zu elements are off; first at %s: found %.9g, expected %.9g\n", bad, n,
+          coordinate(found, first).c_str(), floatAt(found, first), floatAt(expected, first));
   return !bad;
 }
 
 bool moe_run::check(const std::string &what, const Array &found, const Array &expected, const Tolerance &tolerance) {
   if (found.shape != expected.shape) {
-    std::printf("check %s: shape %s, expected %s: FAILED\n", what.c_str(), found.shapeText().c_str(),
-                expected.shapeText().c_str());
+    print("check %s: shape %s, expected %s: FAILED\n", what.c_str(), found.shapeText().c_str(),
+          expected.shapeText().c_str());
     return false;
   }
   if (isFloat(found) != isFloat(expected)) {
-    std::printf("check %s: element type %s, expected %s: FAILED\n", what.c_str(), found.type.c_str(),
-                expected.type.c_str());
+    print("check %s: element type %s, expected %s: FAILED\n", what.c_str(), found.type.c_str(), expected.type.c_str());
     return false;
   }
   return isFloat(found) ? checkFloats(what, found, expected, tolerance) : checkIntegers(what, found, expected);

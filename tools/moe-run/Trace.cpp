@@ -1,6 +1,7 @@
 //===- Trace.cpp ----------------------------------------------------------------------===//
 #include "Trace.h"
 #include "Arrays.h"
+#include "Ranks.h"
 #include "ceilings.json.h"
 
 #include <nlohmann/json.hpp>
@@ -61,7 +62,7 @@ static json slice(int track, const std::string &name, const char *category, doub
 
 void moe_run::writeTrace(const std::string &path, const Trace &trace) {
   enum { kDevice = 1, kHost = 2 };
-  static constexpr const char *kinds[] = {"launch", "fill", "copy"};
+  static constexpr const char *kinds[] = {"launch", "fill", "copy", "exchange"};
   json events = {name(kDevice, "process_name", trace.device), name(kDevice, "thread_name", "kernels"),
                  name(kHost, "thread_name", "host: enqueue")};
   events.push_back(slice(kHost, "enqueue", "host", 0, trace.enqueued));
@@ -133,14 +134,14 @@ void moe_run::printSteps(const std::vector<std::vector<Step>> &runs, const Ceili
     total += steps[i].time();
     width = std::max(width, steps[i].name.size());
   }
-  std::printf("%-*s %10s %6s %10s %10s %8s %8s %8s\n", int(width), "step", "us", "time", "flops", "bytes", "TFLOP/s",
-              "TB/s", "roofline");
+  print("%-*s %10s %6s %10s %10s %8s %8s %8s\n", int(width), "step", "us", "time", "flops", "bytes", "TFLOP/s", "TB/s",
+        "roofline");
   for (const Step &step : steps) {
     auto count = [](std::optional<int64_t> n) { return n ? withUnit(double(*n), "") : "-"; };
     auto share = ceilings.share(step);
-    std::printf("%-*s %10.2f %5.1f%% %10s %10s %8s %8s %8s\n", int(width), step.name.c_str(), step.time(),
-                total > 0 ? step.time() / total * 100 : 0, count(step.flops).c_str(), count(step.bytes).c_str(),
-                format("%.3g", step.tflops()).c_str(), format("%.3g", step.tbs()).c_str(),
-                format("%.1f%%", share ? std::optional(*share * 100) : std::nullopt).c_str());
+    print("%-*s %10.2f %5.1f%% %10s %10s %8s %8s %8s\n", int(width), step.name.c_str(), step.time(),
+          total > 0 ? step.time() / total * 100 : 0, count(step.flops).c_str(), count(step.bytes).c_str(),
+          format("%.3g", step.tflops()).c_str(), format("%.3g", step.tbs()).c_str(),
+          format("%.1f%%", share ? std::optional(*share * 100) : std::nullopt).c_str());
   }
 }

@@ -3,6 +3,7 @@
 #include "Check.h"
 #include "Convert.h"
 #include "Device.h"
+#include "Ranks.h"
 #include "Report.h"
 #include "Trace.h"
 #include "moert/moert.h"
@@ -32,6 +33,7 @@ struct Options {
   bool bench = false, graph = false;
   int32_t device = 0;
   uint32_t warmup = 3, repeat = 20, threads = 0;
+  RankOptions ranks;
 };
 
 /// Memory of a device.
@@ -148,12 +150,19 @@ void bench(const Options &options, Device &device, const std::function<void()> &
                                                       : "on device " + std::to_string(options.device)
                     : options.threads ? "with " + std::to_string(options.threads) + " threads"
                                       : "with a thread for each core";
-  std::printf("time: median %.4f ms, min %.4f, max %.4f of %zu runs %s\n", (times[(n - 1) / 2] + times[n / 2]) / 2,
-              times.front(), times.back(), n, how.c_str());
+  print("time: median %.4f ms, min %.4f, max %.4f of %zu runs %s\n", (times[(n - 1) / 2] + times[n / 2]) / 2,
+        times.front(), times.back(), n, how.c_str());
 }
 
 /// False if a check failed.
-bool runProgram(const Options &options) {
+bool runProgram(Options options, moe_comm *comm) {
+  for (std::string &input : options.inputs)
+    input = withRank(input, comm);
+  options.output = withRank(options.output, comm);
+  options.expected = withRank(options.expected, comm);
+  options.trace = withRank(options.trace, comm);
+  options.report = withRank(options.report, comm);
+
   moe_program *rawProgram = nullptr;
   check(moe_program_load_file(options.program.c_str(), &rawProgram));
   std::unique_ptr<moe_program, void (*)(moe_program *)> program(rawProgram, moe_program_release);
@@ -210,7 +219,7 @@ bool runProgram(const Options &options) {
 
   std::function<void()> run = [&] {
     check(moe_enqueue(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
-                      outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, device->stream()));
+                      outputBuffers.size(), workspace.get(), workspaceBytes, comm, device->stream()));
   };
   std::function<void()> start = run;
   if (options.graph)
@@ -221,9 +230,8 @@ bool runProgram(const Options &options) {
   size_t numFaults = MOE_NUM_FAULT_KINDS;
   check(moe_session_poll(session.get(), workspace.get(), faults, &numFaults));
   for (size_t i = 0; i < numFaults; ++i)
-    std::printf("fault %s: %lld times, first at row %lld: value %lld, limit %lld\n", moe_fault_name(faults[i].kind),
-                (long long)faults[i].count, (long long)faults[i].row, (long long)faults[i].value,
-                (long long)faults[i].limit);
+    print("fault %s: %lld times, first at row %lld: value %lld, limit %lld\n", moe_fault_name(faults[i].kind),
+          (long long)faults[i].count, (long long)faults[i].row, (long long)faults[i].value, (long long)faults[i].limit);
 
   std::vector<std::pair<std::string, Array>> results;
   for (const Tensor &tensor : outputs) {
@@ -254,7 +262,7 @@ bool runProgram(const Options &options) {
   auto traced = [&] {
     return traceSteps([&](moe_step_function report, void *user) {
       check(moe_enqueue_traced(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
-                               outputBuffers.size(), workspace.get(), workspaceBytes, nullptr, device->stream(), report,
+                               outputBuffers.size(), workspace.get(), workspaceBytes, comm, device->stream(), report,
                                user));
     });
   };
@@ -319,6 +327,15 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 1000000u))
       ->capture_default_str();
   app.add_option("--threads", options.threads, "cpu: worker threads; 0 is one for each core")->capture_default_str();
+  auto *ranks = app.add_option("--ranks", options.ranks.threads,
+                               "cpu: runs this many ranks as threads; {rank} in a file's name is the rank's number")
+                    ->check(CLI::Range(1, 1024));
+  app.add_option("--store", options.ranks.store,
+                 "cpu: runs one rank of those that torchrun or mpirun started, which find each other in "
+                 "this folder, empty at first")
+      ->excludes(ranks);
+  app.add_option("--timeout-ms", options.ranks.timeoutMs, "how long ranks wait for each other; 0 is 30000")
+      ->capture_default_str();
   app.add_option("--device", options.device, "cuda: number of the GPU")->capture_default_str();
   app.add_flag("--graph", options.graph, "cuda: captures the run in a CUDA graph, and replays it");
   app.add_option("--trace", options.trace,
@@ -334,7 +351,7 @@ int main(int argc, char **argv) {
     return app.exit(error) ? 1 : 0;
   }
   try {
-    bool good = runProgram(options);
+    bool good = runRanks(options.ranks, [&](moe_comm *comm) { return runProgram(options, comm); });
     if (std::fflush(stdout) || std::ferror(stdout))
       throw Error(std::string("cannot write to standard output: ") + std::strerror(errno));
     return good ? 0 : 1;

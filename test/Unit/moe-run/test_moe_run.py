@@ -5,6 +5,7 @@ The program is written by test/Unit/runtime/WriteTestProgram.cpp.
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -293,6 +294,92 @@ class MoeRun(unittest.TestCase):
         ids = np.array([0, 7, 8, -1, 99], np.int32)
         output = self.good("--entry", "faults", "--input", self.save("in.npz", ids=ids))
         self.assertEqual(output, "fault BAD_ID: 2 times, first at row 2: value 8, limit 8\n")
+
+    def halves(self, lengths=(6, 6)):
+        """Inputs in.0.npz and in.1.npz, and the options that take them."""
+        parts = [self.random.integers(-9, 9, n) for n in lengths]
+        for rank, part in enumerate(parts):
+            self.save(f"in.{rank}.npz", x=part)
+        return parts, (
+            "--entry",
+            "swap",
+            "--input",
+            self.path("in.{rank}.npz"),
+            "--output",
+            self.path("out.{rank}.npz"),
+        )
+
+    def check_swapped(self, parts):
+        for rank, expected in enumerate(zip(*(np.split(part, 2) for part in parts), strict=True)):
+            with np.load(self.path(f"out.{rank}.npz")) as found:
+                np.testing.assert_array_equal(found["y"], np.concatenate(expected))
+
+    def test_ranks_in_threads(self):
+        parts, options = self.halves()
+        self.good(*options, "--ranks", "2", "--threads", "1")
+        self.check_swapped(parts)
+        self.save("out.0.npz", y=np.concatenate([part[:3] for part in parts]))
+        self.save("out.1.npz", y=np.concatenate([part[3:] for part in parts]) + 1)
+        result = self.run_tool(*options[:4], "--ranks", "2", "--check", self.path("out.{rank}.npz"))
+        self.assertEqual(result.returncode, 1)
+        lines = sorted(result.stdout.splitlines())
+        self.assertIn("rank 0: check out0 'y' [6]", lines[0])
+        self.assertIn("rank 1: check out0 'y' [6]: 6 of 6 elements differ: FAILED", "\n".join(lines))
+
+    def test_bad_ranks(self):
+        _, options = self.halves()
+        self.bad("comm is NULL, but entry 'swap' is for 2 ranks of axis 'ep'", *options[:3], self.path("in.0.npz"))
+        self.bad(
+            "comm has 3 ranks, but entry 'swap' is for 2 of axis 'ep'",
+            *options[:3],
+            self.path("in.0.npz"),
+            "--ranks",
+            "3",
+        )
+        self.bad("--ranks", *options, "--ranks", "0")
+        self.bad("excludes", *options, "--ranks", "2", "--store", self.path("store"))
+        self.bad("neither RANK and WORLD_SIZE nor", *options, "--store", self.path("store"))
+        _, options = self.halves((6, 8))
+        result = self.run_tool(*options, "--ranks", "2", "--timeout-ms", "20000")
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr, "rank 0: COMM_FAILED: .*rank [01] sends")
+        self.assertRegex(result.stderr, "rank 1: COMM_FAILED: .*rank [01] sends")
+        os.remove(self.path("in.1.npz"))
+        result = self.run_tool(*options, "--ranks", "2")
+        self.assertRegex(result.stderr, "rank 0: COMM_FAILED: .*: rank 1: ")
+        self.assertRegex(result.stderr, "rank 1: .*No such file")
+
+    def run_processes(self, options, names):
+        os.mkdir(self.path("store" + names[0]))
+        command = [MOE_RUN, PROGRAM, *options, "--store", self.path("store" + names[0])]
+        processes = [
+            subprocess.Popen(
+                command,
+                env={**os.environ, names[0]: str(rank), names[1]: "2"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        outputs = [process.communicate(timeout=60) for process in processes]
+        return [(process.returncode, *output) for process, output in zip(processes, outputs, strict=True)]
+
+    def test_ranks_in_processes(self):
+        parts, options = self.halves()
+        for names in (
+            ("RANK", "WORLD_SIZE"),
+            ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            ("PMI_RANK", "PMI_SIZE"),
+        ):
+            self.assertEqual(self.run_processes(options, names), [(0, "", "")] * 2)
+            self.check_swapped(parts)
+        os.remove(self.path("in.1.npz"))
+        shutil.rmtree(self.path("storeRANK"))
+        options = (*options, "--timeout-ms", "20000")
+        for code, _, text in self.run_processes(options, ("RANK", "WORLD_SIZE")):
+            self.assertEqual(code, 1)
+            self.assertIn("No such file", text)
 
     def test_bench(self):
         a, b = self.pair()
