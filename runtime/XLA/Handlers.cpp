@@ -35,6 +35,7 @@ static ffi::Error toError(const Failure &failure) {
     break;
   case MOE_BAD_PROGRAM:
   case MOE_SYSTEM:
+  case MOE_COMM_FAILED:
     break;
   }
   return {code, std::string(MOE_XLA_TARGET ": ") + failure.message};

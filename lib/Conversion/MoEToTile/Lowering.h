@@ -143,7 +143,7 @@ LogicalResult lowerElementwise(Operation *op, Lowering &lowering);
 /// Slots without a row or with weight 0 contribute nothing. `weights` may be null, for 1; with `bounds` other rows are
 /// zero.
 Value createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds, RankedTensorType type,
-                    OpFoldResult rows);
+                    OpFoldResult rows, NanPolicy nan = NanPolicy::Last);
 // Route.cpp
 LogicalResult lower(RouteOp op, Lowering &lowering);
 LogicalResult lower(RouteIdsOp op, Lowering &lowering);

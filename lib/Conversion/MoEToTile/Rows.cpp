@@ -111,7 +111,7 @@ LogicalResult to_tile::lower(GatedActivationOp op, Lowering &lowering) {
 //===----------------------------------------------------------------------===//
 
 Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds,
-                             RankedTensorType type, OpFoldResult rows) {
+                             RankedTensorType type, OpFoldResult rows, NanPolicy nan) {
   SmallVector<Value> ins{y, inverse};
   if (weights)
     ins.push_back(weights);
@@ -128,7 +128,7 @@ Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value w
     Value noRow = arith::ConstantOp::create(b, b.getI32IntegerAttr(-1));
     Value dropped = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, id, noRow);
     Value skip = dropped;
-    if (op.getNan() == NanPolicy::Last) {
+    if (nan == NanPolicy::Last) {
       Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, weight, body.constant(weight.getType(), 0.0));
       skip = arith::OrIOp::create(b, dropped, isZero);
     }
@@ -148,7 +148,8 @@ LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
   if (failed(checkStatic(op, "y", op.getY().getType(), 1)))
     return failure();
   const Plan &plan = lowering.getPlan(op.getPlan());
-  lowering.replace(op, createCombine(lowering, op.getY(), plan.inverse, op.getWeights(), Value(),
-                                     cast<RankedTensorType>(op.getType()), lowering.getDim(plan.inverse, 0)));
+  lowering.replace(op,
+                   createCombine(lowering, op.getY(), plan.inverse, op.getWeights(), Value(),
+                                 cast<RankedTensorType>(op.getType()), lowering.getDim(plan.inverse, 0), op.getNan()));
   return success();
 }

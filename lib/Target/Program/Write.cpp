@@ -66,7 +66,7 @@ public:
               SymbolTableCollection &symbols)
       : program(program), fbb(fbb), kernels(kernels), symbols(symbols) {}
 
-  FailureOr<Offset<fb::Entry>> write(uint32_t flags);
+  FailureOr<Offset<fb::Entry>> write(bool isCuda);
 
 private:
   LogicalResult write(Operation *op);

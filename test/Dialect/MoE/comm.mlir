@@ -5,7 +5,7 @@
 !route = !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>
 !plan = !moe.plan<groups = 2, tokens = 256, topk = 2>
 
-// CHECK-LABEL: func @route
+// CHECK-LABEL: func private @route
 // CHECK-SAME: !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>
 func.func private @route(!route)
 

@@ -1,5 +1,5 @@
 // RUN: moe-opt %s --split-input-file --verify-diagnostics --moe-partition="axis=ep size=2"
-// RUN: not moe-opt %s --moe-partition="size=2" 2>&1 | FileCheck %s --check-prefix=AXIS
+// RUN: not moe-opt %s --split-input-file --moe-partition="size=2" 2>&1 | FileCheck %s --check-prefix=AXIS
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=2 owners=0,1" 2>&1 | FileCheck %s --check-prefix=OWNERS
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=2 owners=0,2,1" 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 max-tokens=3" 2>&1 | FileCheck %s --check-prefix=TOKENS
@@ -93,4 +93,16 @@ func.func @through(%x: tensor<4x8xf32>, %ids: tensor<4x2xi32>, %more: tensor<8x1
   %g = moe.gather %x, %q through %p : tensor<4x8xf32>, !moe.plan<groups = 4, rows = 8, tokens = 8, topk = 1>, !moe.plan<groups = 4, rows = 8, tokens = 4, topk = 2> -> tensor<8x8xf32, #moe.ragged<groups = 4>>
   %o = moe.combine %g, %q : tensor<8x8xf32, #moe.ragged<groups = 4>>, !moe.plan<groups = 4, rows = 8, tokens = 8, topk = 1> -> tensor<8x8xf32>
   return %o : tensor<8x8xf32>
+}
+
+// -----
+!plan = !moe.plan<groups = 4, topk = 2>
+!rows = tensor<?x8xf32, #moe.ragged<groups = 4>>
+func.func @propagate(%x: tensor<4x8xf32>, %w: tensor<4x8x8xf32>, %ids: tensor<4x2xi32>, %v: tensor<4x2xf32>) -> tensor<4x8xf32> {
+  %p = moe.plan %ids : tensor<4x2xi32> -> !plan
+  %g = moe.gather %x, %p : tensor<4x8xf32>, !plan -> !rows
+  %y = moe.ragged_matmul %g, %w plan %p : !rows, tensor<4x8x8xf32>, !plan -> !rows
+  // expected-error @+1 {{cannot be partitioned: it has nan = propagate, expected last}}
+  %o = moe.combine %y, %p weights %v {nan = #moe.nan<propagate>} : !rows, !plan, tensor<4x2xf32> -> tensor<4x8xf32>
+  return %o : tensor<4x8xf32>
 }

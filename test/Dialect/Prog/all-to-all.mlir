@@ -22,8 +22,8 @@ prog.program @exchange(%x: memref<8xi32>) {
 // On tensors, then on buffers of the arena: its rows lie in one piece, so the result is copied into the caller's output.
 // PROG-LABEL: prog.program @tensors
 // PROG: %[[Y:.*]] = prog.buffer() at %{{.*}} : memref<8x4xf32>
-// PROG: %[[OUT:.*]] = prog.output 0() : memref<8x4xf32, strided<[?, 1]>>
 // PROG: prog.all_to_all %{{.*}} into %[[Y]] {axis = "ep", ranks = 2 : i64} : memref<8x4xf32>, memref<8x4xf32>
+// PROG: %[[OUT:.*]] = prog.output 0() : memref<8x4xf32, strided<[?, 1]>>
 // PROG: prog.copy %[[Y]], %[[OUT]]
 func.func @tensors() -> tensor<8x4xf32> {
   %x = arith.constant dense<1.0> : tensor<8x4xf32>

@@ -31,7 +31,8 @@ int ncclCommUserRank(void *comm, int *rank) {
   return 5;
 }
 /* Nothing calls these without a GPU. */
-#define UNUSED(name) int name(void) { return 5; }
+#define UNUSED(name)                                                                                                   \
+  int name(void) { return 5; }
 UNUSED(ncclCommInitRankConfig)
 UNUSED(ncclCommGetAsyncError)
 UNUSED(ncclCommFinalize)

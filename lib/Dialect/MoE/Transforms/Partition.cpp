@@ -258,6 +258,8 @@ LogicalResult Partition::convert(RaggedMatmulOp product) {
 }
 
 LogicalResult Partition::convert(CombineOp combine) {
+  if (combine.getNan() != NanPolicy::Last)
+    return combine.emitOpError("cannot be partitioned: it has nan = propagate, expected last");
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(combine);
   auto combined = CombineRanksOp::create(builder, combine.getLoc(), combine.getType(), combine.getY(), local, route,
