@@ -163,7 +163,7 @@ std::string Processes::exchange(const moe_piece *send, const moe_piece *receive,
   setFailure(failure);
   std::vector<Notice> verdicts(heard.size());
   failure = tell(told, verdicts, deadline);
-  if (!failure.empty())
+  if (!failure.empty() || !send)
     return failure;
   if (receive[rank].bytes)
     std::memcpy(receive[rank].data, send[rank].data, receive[rank].bytes);

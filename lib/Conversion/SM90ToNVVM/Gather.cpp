@@ -53,14 +53,14 @@ struct LowerGatherLoad : OpConversionPattern<GatherLoadOp> {
 
     ring.waitEmpty(adaptor.getCursor());
     // Copies of whole pieces need a predicate alone: of a number of bytes ptxas makes ten instructions.
-    StringRef copy = op.getWhole() ? "setp.lt.or.s32 p, $1, 0, q; cp.async.cg.shared.global [$0+{0}], [a], 16, p;"
-                                   : "setp.ge.s32 p, $1, 0; selp.b32 n, $2, 0, p; "
-                                     "cp.async.cg.shared.global [$0+{0}], [a], 16, n;";
+    const char *copy = op.getWhole() ? "setp.lt.or.s32 p, $1, 0, q; cp.async.cg.shared.global [$0+{0}], [a], 16, p;"
+                                     : "setp.ge.s32 p, $1, 0; selp.b32 n, $2, 0, p; "
+                                       "cp.async.cg.shared.global [$0+{0}], [a], 16, n;";
     for (int64_t i = 0; i < op.getRows().getType().getRegisters(); ++i) {
       // In one piece, or LLVM computes all addresses ahead of the loop over k, more than there are registers for.
       std::string code = "{ .reg .pred p, q; .reg .b32 n; .reg .b64 a; setp.le.s32 q, $2, 0; "
                          "mad.wide.u32 a, $1, $3, $4; " +
-                         llvm::formatv(copy.data(), 1024 * i).str() + " }";
+                         llvm::formatv(copy, 1024 * i).str() + " }";
       SmallVector<Value> operands{target, emit.extract(adaptor.getRows(), i), left, adaptor.getPitch(), source};
       emit.op<LLVM::InlineAsmOp>(TypeRange(), operands, code, "r,r,r,r,l,~{memory}", /*has_side_effects=*/true,
                                  /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,

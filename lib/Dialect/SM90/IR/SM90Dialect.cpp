@@ -72,7 +72,7 @@ LogicalResult TensorMapAttr::verify(EmitError emitError, int64_t, Type element, 
   return success();
 }
 
-LogicalResult PointerAttr::verify(EmitError emitError, int64_t arg, int64_t align) {
+LogicalResult PointerAttr::verify(EmitError emitError, int64_t /*arg*/, int64_t align) {
   if (align < 1 || align > 128 || !llvm::isPowerOf2_64(align)) // (C1)
     return emitError() << "align is " << align << ", expected a power of two up to 128";
   return success();

@@ -124,7 +124,8 @@ private:
       int64_t count = tiles(std::ceil(height / s.getM()));
       double cost = tile(blocks(depth));
       saved += shortTiles(height) * (cost - tile(blocks(depth) / 2)) / units;
-      common += count / units * cost;
+      int64_t all = count / units;
+      common += static_cast<double>(all) * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
       next = (next + count) % units;
@@ -139,7 +140,7 @@ private:
   /// read once for each band, unless it stays in the L2; the left side once, or if a band of it does not stay there,
   /// once for each wave of tiles.
   double memoryBytes(const std::vector<double> &sizes) const {
-    double in = p.in.getIntOrFloatBitWidth() / 8, out = p.out.getIntOrFloatBitWidth() / 8.0 * (p.accumulate ? 2 : 1);
+    double in = p.in.getIntOrFloatBitWidth() / 8.0, out = p.out.getIntOrFloatBitWidth() / 8.0 * (p.accumulate ? 2 : 1);
     double band = s.getRaster() * s.getM(), room = kChip.l2Bytes / 2.0, total = 0;
     for (double size : sizes) {
       auto [height, depth] = extents(size);

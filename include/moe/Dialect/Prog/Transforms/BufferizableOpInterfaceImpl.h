@@ -4,7 +4,7 @@
 
 namespace mlir {
 class DialectRegistry;
-}
+} // namespace mlir
 
 namespace mlir::prog {
 /// Lets one-shot bufferization handle the op that works on tensors too.
