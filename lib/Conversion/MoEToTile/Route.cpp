@@ -80,6 +80,15 @@ LogicalResult to_tile::lower(AllToAllOp op, Lowering &lowering) {
   return success();
 }
 
+/// `count` times `factor`: a constant, and as a size of a type, where the count is one.
+static std::pair<OpFoldResult, int64_t> times(Lowering &lowering, OpFoldResult count, int64_t factor) {
+  ImplicitLocOpBuilder &b = lowering.b;
+  if (auto known = getConstantIntValue(count))
+    return {b.getIndexAttr(*known * factor), *known * factor};
+  Value product = arith::MulIOp::create(b, lowering.getIndex(count), lowering.getIndex(b.getIndexAttr(factor)));
+  return {product, ShapedType::kDynamic};
+}
+
 /// Bounds of what comes from each rank, by what the others have in `sizes` for this one.
 static Value createArrivalBounds(Lowering &lowering, Value sizes, int64_t rows, RouteType route) {
   auto type = cast<RankedTensorType>(sizes.getType());
@@ -226,15 +235,7 @@ LogicalResult to_tile::lower(RouteOp op, Lowering &lowering) {
 
   // A token goes to no more ranks than there are, nor than it has slots.
   int64_t most = std::min(type.getTopk(), type.getRanks());
-  OpFoldResult rows;
-  int64_t staticRows = ShapedType::kDynamic;
-  if (auto tokens = getConstantIntValue(route.tokens)) {
-    staticRows = *tokens * most;
-    rows = b.getIndexAttr(staticRows);
-  } else {
-    rows =
-        arith::MulIOp::create(b, lowering.getIndex(route.tokens), lowering.getIndex(b.getIndexAttr(most))).getResult();
-  }
+  auto [rows, staticRows] = times(lowering, route.tokens, most);
   auto planType = PlanType::get(b.getContext(), type.getRanks(), staticRows, ShapedType::kDynamic, type.getTopk(), 1);
   route.send = lowering.createPlan(firsts, planType, rows);
   route.arrived = createArrivalBounds(lowering, route.send.sizes, type.getArrivals(), type);
@@ -262,15 +263,7 @@ static Value createSlotCombine(CombineRanksOp op, Lowering &lowering, const Rout
   int64_t topk = type.getTopk(), arrivals = type.getArrivals();
   auto yType = cast<RankedTensorType>(op.getY().getType());
 
-  int64_t staticSlots = ShapedType::kDynamic;
-  OpFoldResult slots;
-  if (auto tokens = getConstantIntValue(route.tokens)) {
-    staticSlots = *tokens * topk;
-    slots = b.getIndexAttr(staticSlots);
-  } else {
-    slots =
-        arith::MulIOp::create(b, lowering.getIndex(route.tokens), lowering.getIndex(b.getIndexAttr(topk))).getResult();
-  }
+  auto [slots, staticSlots] = times(lowering, route.tokens, topk);
   Plan home = lowering.createPlan(
       route.ranks, PlanType::get(b.getContext(), type.getRanks(), staticSlots, ShapedType::kDynamic, topk, 1), slots);
 

@@ -46,6 +46,17 @@ public:
   Value pointer(Value operand, int64_t align = 1) {
     return param(PointerAttr::get(b.getContext(), number(operand), align), global());
   }
+  /// Bounds of the groups that a product computes; null without bounds.
+  Value bounds(tile::RaggedGemmOp gemm) {
+    if (!gemm.getBounds())
+      return {};
+    Value all = pointer(gemm.getBounds());
+    int64_t offset = gemm.getGroupOffset();
+    if (offset == 0)
+      return all;
+    return op<LLVM::GEPOp>(all.getType(), b.getI64Type(), all,
+                           ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(2 * offset)});
+  }
   Value size(Value operand, int64_t dim, int64_t width = 32) {
     return param(SizeAttr::get(b.getContext(), number(operand), dim, width), b.getIntegerType(width));
   }

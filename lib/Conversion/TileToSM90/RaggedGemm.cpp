@@ -67,12 +67,7 @@ public:
       rows = k.size(op.getOuts().front(), 0);
       blocks = countBlocks(k.size(op.getLhs(), 1));
     }
-    if (op.getBounds()) {
-      bounds = k.pointer(op.getBounds());
-      if (int64_t offset = op.getGroupOffset())
-        bounds = k.op<LLVM::GEPOp>(bounds.getType(), k.b.getI64Type(), bounds,
-                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(2 * offset)});
-    }
+    bounds = k.bounds(op);
 
     auto roles = k.op<SpecializeOp>(warp, schedule.getProducerRegisters(), schedule.getConsumerRegisters());
     OpBuilder::InsertionGuard guard(k.b);

@@ -36,13 +36,7 @@ public:
       gather = view(op.getGather());
     if (op.getSlots())
       slots = view(op.getSlots());
-    Value bounds;
-    if (op.getBounds()) {
-      bounds = k.pointer(op.getBounds());
-      if (int64_t offset = op.getGroupOffset())
-        bounds = k.op<LLVM::GEPOp>(bounds.getType(), k.b.getI64Type(), bounds,
-                                   ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(2 * offset)});
-    }
+    Value bounds = k.bounds(op);
     Value rows =
         contraction ? (op.getLhs() ? k.size(op.getLhs(), 1) : k.c(1)) : k.size(op.getOuts().front(), batch ? 1 : 0);
     auto tiles = k.op<ForTilesOp>(TypeRange(), bounds, rows, Value(), Value(), ValueRange(), op.getNumGroups(), columns,

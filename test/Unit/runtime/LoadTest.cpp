@@ -167,6 +167,18 @@ TEST(Load, NotOurs) {
 /// Each alteration of a good program, and what the loader says.
 TEST(Load, Verifier) {
   using Alter = std::function<void(fb::ProgramT &, fb::EntryT &)>;
+  // Makes step 0 a launch.
+  auto launching = [](
+                       uint32_t kernel, std::vector<uint32_t> args,
+                       const std::function<void(fb::LaunchT &)> &alter = [](fb::LaunchT &) {}) -> Alter {
+    return [=](fb::ProgramT &, fb::EntryT &e) {
+      fb::LaunchT launch;
+      launch.kernel = kernel;
+      launch.args = args;
+      alter(launch);
+      e.steps[0]->op.Set(std::move(launch));
+    };
+  };
   const struct {
     const char *message;
     Alter alter;
@@ -242,59 +254,19 @@ TEST(Load, Verifier) {
          e.steps[0]->op.Set(std::move(launch));
        }},
       {"step 0 passes 1 buffers and 0 scalars to kernel 'ids', which takes 1 and 1",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kIds;
-         launch.args = {0};
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kIds, {0})},
       {"step 0 (launch) costs expression 10 of 10",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kDeep;
-         launch.args = {0};
-         launch.flops = 10;
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kDeep, {0}, [](fb::LaunchT &launch) { launch.flops = 10; })},
       {"step 0 (launch) costs expression 10 of 10",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kDeep;
-         launch.args = {0};
-         launch.bytes = 10;
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kDeep, {0}, [](fb::LaunchT &launch) { launch.bytes = 10; })},
       {"step 0 (launch) has bounds in argument 1 of 1",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kDeep;
-         launch.args = {0};
-         launch.bounds = 1;
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kDeep, {0}, [](fb::LaunchT &launch) { launch.bounds = 1; })},
       {"step 0 (launch) has bounds in buffer 2, which is not [groups, 2] of i64",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kDeep;
-         launch.args = {2};
-         launch.bounds = 0;
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kDeep, {2}, [](fb::LaunchT &launch) { launch.bounds = 0; })},
       {"step 0 (launch), argument, refers to number 7 of 7",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kDeep;
-         launch.args = {7};
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kDeep, {7})},
       {"step 0 (launch), scalar, refers to number 10 of 10",
-       [](fb::ProgramT &, fb::EntryT &e) {
-         fb::LaunchT launch;
-         launch.kernel = kIds;
-         launch.args = {0};
-         launch.scalars = {10};
-         e.steps[0]->op.Set(std::move(launch));
-       }},
+       launching(kIds, {0}, [](fb::LaunchT &launch) { launch.scalars = {10}; })},
       {"two entries are named 'main'",
        [](fb::ProgramT &p, fb::EntryT &e) { p.entries.push_back(std::make_unique<fb::EntryT>(e)); }},
   };

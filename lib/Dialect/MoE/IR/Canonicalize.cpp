@@ -187,6 +187,15 @@ bool usersTakeAnyPlan(Value plan) {
   return llvm::all_of(plan.getUsers(), [](Operation *user) { return isa_and_present<MoEDialect>(user->getDialect()); });
 }
 
+/// Ends what `startOpModification` began; success if the op was changed.
+LogicalResult endModification(Operation *op, bool changed, PatternRewriter &rewriter) {
+  if (changed)
+    rewriter.finalizeOpModification(op);
+  else
+    rewriter.cancelOpModification(op);
+  return success(changed);
+}
+
 struct SharpenPlan : OpRewritePattern<PlanOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(PlanOp op, PatternRewriter &rewriter) const override {
@@ -229,11 +238,7 @@ struct SharpenPlanFromSizes : OpRewritePattern<PlanFromSizesOp> {
           PlanType::get(op.getContext(), type.getGroups(), *rows, type.getTokens(), type.getTopk(), type.getAlign()));
       changed = true;
     }
-    if (changed)
-      rewriter.finalizeOpModification(op);
-    else
-      rewriter.cancelOpModification(op);
-    return success(changed);
+    return endModification(op, changed, rewriter);
   }
 };
 
@@ -249,11 +254,7 @@ struct SharpenRoute : OpRewritePattern<RouteOp> {
                                            type.getTopk(), type.getMaxTokens(), tokens));
       changed = true;
     }
-    if (changed)
-      rewriter.finalizeOpModification(op);
-    else
-      rewriter.cancelOpModification(op);
-    return success(changed);
+    return endModification(op, changed, rewriter);
   }
 };
 

@@ -1,5 +1,6 @@
 //===- CheckRagged.cpp - moe-check-ragged ----------------------------------===//
 
+#include "Ragged.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -17,11 +18,6 @@ namespace mlir::moe {
 
 using namespace mlir;
 using namespace mlir::moe;
-
-static RaggedAttr getRagged(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_if_present<RaggedAttr>(tensor.getEncoding()) : RaggedAttr();
-}
 
 static bool isRagged(Value value) { return static_cast<bool>(getRagged(value.getType())); }
 

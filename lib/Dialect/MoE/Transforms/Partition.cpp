@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ragged.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,11 +23,6 @@ namespace mlir::moe {
 
 using namespace mlir;
 using namespace mlir::moe;
-
-static RaggedAttr getRagged(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_if_present<RaggedAttr>(tensor.getEncoding()) : RaggedAttr();
-}
 
 namespace {
 
