@@ -169,7 +169,7 @@ LogicalResult Converter::convert() {
     if (failed(convert(&op)))
       return failure();
   }
-  prog::ReturnOp::create(builder, terminator.getLoc(), Value());
+  prog::ReturnOp::create(builder, terminator.getLoc());
   function.erase();
   return success();
 }

@@ -276,7 +276,7 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
   for (uint32_t i = 0, e = entry.steps() ? entry.steps()->size() : 0; i < e; ++i)
     if (failed(readStep(entry, *entry.steps()->Get(i))))
       return failure();
-  prog::ReturnOp::create(builder, loc, sizes[entry.arena()]);
+  prog::ReturnOp::create(builder, loc, sizes[entry.arena()], Value());
   for (Value size : llvm::reverse(sizes)) // sizes that only types told of
     if (size.use_empty())
       size.getDefiningOp()->erase();

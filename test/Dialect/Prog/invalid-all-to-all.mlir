@@ -86,3 +86,34 @@ prog.program @f(%x: memref<8xf32>) {
   prog.all_to_all %x into %y {axis = "ep", ranks = 4} : memref<8xf32>, memref<8xf32>
   prog.return
 }
+
+// -----
+func.func @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) {
+  // expected-error @+1 {{has a kernel for transport 'exact', expected one for 'peer' only}}
+  prog.all_to_all %x into %y {axis = "ep", ranks = 2, kernel = @k} : memref<8x4xf32>, memref<8x4xf32>
+  return
+}
+
+// -----
+func.func private @k(memref<8xf32>, memref<8xf32>)
+prog.program @f(%x: memref<8xf32>) {
+  %y = prog.output 0 () : memref<8xf32>
+  // expected-error @+1 {{target is an output, expected a buffer of the arena for transport 'peer' by a kernel}}
+  prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>, kernel = @k} : memref<8xf32>, memref<8xf32>
+  prog.return
+}
+
+// -----
+func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+  // expected-error @+1 {{kernel @k is not a function}}
+  prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>, kernel = @k} : memref<8xf32>, memref<8xf32>
+  return
+}
+
+// -----
+func.func private @k(memref<8xf32>, memref<6xf32>)
+func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+  // expected-error @+1 {{kernel @k takes '(memref<8xf32>, memref<6xf32>) -> ()', expected the operands' types}}
+  prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>, kernel = @k} : memref<8xf32>, memref<8xf32>
+  return
+}

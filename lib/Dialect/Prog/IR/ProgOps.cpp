@@ -361,5 +361,26 @@ LogicalResult AllToAllOp::verify() {
         (number % ranks || failed(verifyCompatibleShape(rows[0], rows[1]))))
       return emitOpError() << "exchanges blocks of " << rows[0] << " and " << rows[1]
                            << " rows, expected equal numbers, divisible by " << ranks << " ranks";
+  if (getKernel() && getTransport() != Transport::Peer) // (C7)
+    return emitOpError("has a kernel for transport 'exact', expected one for 'peer' only");
+  if (getKernel() && getTarget().getDefiningOp<OutputOp>())
+    return emitOpError("target is an output, expected a buffer of the arena for transport 'peer' by a kernel");
   return verifyWritable(*this, getTarget(), "target"); // (C5)
+}
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
+  if (!getKernel()) // (C7)
+    return success();
+  auto callee = symbolTable.lookupNearestSymbolFrom<FunctionOpInterface>(*this, *getKernel());
+  if (!callee)
+    return emitOpError() << "kernel " << *getKernel() << " is not a function";
+  auto accepts = [](Type found, Type expected) {
+    auto buffer = dyn_cast<MemRefType>(found), parameter = dyn_cast<MemRefType>(expected);
+    return buffer && parameter && isAccepted(buffer, parameter);
+  };
+  if (callee.getNumArguments() != getNumOperands() ||
+      !llvm::all_of_zip(getOperandTypes(), callee.getArgumentTypes(), accepts))
+    return emitOpError() << "kernel " << *getKernel() << " takes " << callee.getFunctionType()
+                         << ", expected the operands' types";
+  return success();
 }

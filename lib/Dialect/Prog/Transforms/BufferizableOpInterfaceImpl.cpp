@@ -28,7 +28,7 @@ struct AllToAllInterface : DstBufferizableOpInterfaceExternalModel<AllToAllInter
       buffers.push_back(*buffer);
     }
     AllToAllOp::create(rewriter, op->getLoc(), Type(), buffers[0], buffers[1], buffers[2], buffers[3],
-                       exchange.getAxis(), exchange.getRanks());
+                       exchange.getAxis(), exchange.getRanks(), exchange.getTransport(), exchange.getKernelAttr());
     replaceOpWithBufferizedValues(rewriter, op, buffers[3]);
     return success();
   }

@@ -18,6 +18,7 @@
 #include "moe/Dialect/KnownAttributes.h"
 
 #include "moe/Dialect/Prog/IR/ProgDialect.h.inc"
+#include "moe/Dialect/Prog/IR/ProgEnums.h.inc"
 
 namespace mlir::prog {
 /// The largest rank of a buffer (MOE_MAX_RANK of the C API).
@@ -39,6 +40,8 @@ constexpr llvm::StringLiteral kAccessAttr = "prog.access";
 Access getAccess(FunctionOpInterface kernel, unsigned i);
 } // namespace mlir::prog
 
+#define GET_ATTRDEF_CLASSES
+#include "moe/Dialect/Prog/IR/ProgAttrs.h.inc"
 #define GET_OP_CLASSES
 #include "moe/Dialect/Prog/IR/ProgOps.h.inc"
 

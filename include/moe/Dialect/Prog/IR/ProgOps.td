@@ -7,7 +7,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "moe/Dialect/KnownAttributes.td"
-include "moe/Dialect/Prog/IR/ProgDialect.td"
+include "moe/Dialect/Prog/IR/ProgAttrs.td"
 
 def Prog_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "ranked tensor or memref">;
 
@@ -103,14 +103,18 @@ def Prog_OutputOp : Prog_Op<"output", [MemoryEffects<[MemAlloc]>]> {
 def Prog_BufferOp : Prog_Op<"buffer", [AttrSizedOperandSegments]> {
   let summary = "a piece of the arena";
   let description = [{
-    Row-major. `offset`, in bytes, is set by `prog-plan-arena`. The contents are undefined at first.
+    Row-major. `offset`, in bytes, is set by `prog-plan-arena`. The contents are undefined at first. With `peer` it is a piece of the
+    peer arena, which belongs to the session and into which kernels of other ranks store.
     Constraints:
     - (C1) one size for each dynamic dimension.
     - (C2) the memref has the identity layout, and an element type and rank as of `prog.output`.
   }];
-  let arguments = (ins Variadic<I64>:$dims, Optional<I64>:$offset);
+  let arguments = (ins Variadic<I64>:$dims, Optional<I64>:$offset, UnitAttr:$peer);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$buffer);
   let assemblyFormat = "`(` $dims `)` (`at` $offset^)? attr-dict `:` type($buffer)";
+  let builders = [OpBuilder<(ins "::mlir::Type":$buffer, "::mlir::ValueRange":$dims, "::mlir::Value":$offset), [{
+    build($_builder, $_state, buffer, dims, offset, /*peer=*/false);
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -179,7 +183,8 @@ def Prog_CopyOp : Prog_Op<"copy"> {
 }
 
 def Prog_AllToAllOp : Prog_Op<"all_to_all", [AttrSizedOperandSegments, DestinationStyleOpInterface,
-                                              DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+                                              DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                                              DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "exchanges rows with every rank of a mesh axis";
   let description = [{
     With bounds, rows `[send[d, 0], send[d, 1])` of the source go to rank d, and rows `[receive[s, 0], receive[s, 1])` of the target
@@ -189,6 +194,10 @@ def Prog_AllToAllOp : Prog_Op<"all_to_all", [AttrSizedOperandSegments, Destinati
 
     Bounds are device values: the executor of a target that has to know them on the host waits for them, and the entry says
     HOST_SYNC.
+
+    With `transport = #prog.transport<peer>` the rows of a target with such kernels travel by one: `prog-outline-exchanges` makes it and
+    names it in `kernel`. The kernel stores rows into the target on the other ranks, which lies in the peer arena for that, and learns
+    the sizes there. A target without such kernels exchanges exactly.
 
     Example:
     ```mlir
@@ -203,10 +212,17 @@ def Prog_AllToAllOp : Prog_Op<"all_to_all", [AttrSizedOperandSegments, Destinati
     - (C4) ranks is at least 1, and the axis has a name.
     - (C5) the target is an output or a piece of the arena.
     - (C6) all exchanges of a program are over one axis and number of ranks.
+    - (C7) `kernel` is a function that takes the operands as they are, for transport `peer`; its target is a piece of the arena.
   }];
   let arguments = (ins Prog_Shaped:$source, Optional<Prog_Shaped>:$send, Optional<Prog_Shaped>:$receive, Prog_Shaped:$target,
-                   StrAttr:$axis, I64Attr:$ranks);
+                   StrAttr:$axis, I64Attr:$ranks, DefaultValuedAttr<Prog_TransportAttr, "Transport::Exact">:$transport,
+                   OptionalAttr<SymbolRefAttr>:$kernel);
   let results = (outs Optional<AnyRankedTensor>:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$source, "::mlir::Value":$send, "::mlir::Value":$receive,
+                                 "::mlir::Value":$target, "::llvm::StringRef":$axis, "uint64_t":$ranks,
+                                 CArg<"::mlir::prog::Transport", "::mlir::prog::Transport::Exact">:$transport), [{
+    build($_builder, $_state, result, source, send, receive, target, axis, ranks, transport, ::mlir::SymbolRefAttr());
+  }]>];
   let assemblyFormat = [{
     $source (`send` $send^)? (`receive` $receive^)? `into` $target attr-dict `:` type(operands) (`->` type($result)^)?
   }];
@@ -221,13 +237,15 @@ def Prog_WaitOp : Prog_Op<"wait"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Prog_ReturnOp : Prog_Op<"return", [Terminator, HasParent<"ProgramOp">]> {
+def Prog_ReturnOp : Prog_Op<"return", [AttrSizedOperandSegments, Terminator, HasParent<"ProgramOp">]> {
   let summary = "ends a program";
   let description = [{
-    `arena` is the number of bytes of the arena, set by `prog-plan-arena`; a program without buffers has none.
+    `arena` is the number of bytes of the arena, and `peer` of the peer arena, both set by `prog-plan-arena`; a program without buffers
+    in one has none.
   }];
-  let arguments = (ins Optional<I64>:$arena);
-  let assemblyFormat = "(`arena` `(` $arena^ `)`)? attr-dict";
+  let arguments = (ins Optional<I64>:$arena, Optional<I64>:$peer);
+  let assemblyFormat = "(`arena` `(` $arena^ `)`)? (`peer` `(` $peer^ `)`)? attr-dict";
+  let builders = [OpBuilder<(ins), "build($_builder, $_state, ::mlir::Value(), ::mlir::Value());">];
 }
 
 #endif
