@@ -24,6 +24,15 @@ Failure Program::session(int32_t device, moe_session *&session) {
   return {};
 }
 
+Failure Program::ranks(uint32_t &count) const {
+  moe_entry_info info = {};
+  info.struct_size = sizeof(info);
+  if (Failure failure = moe_program_entry(program, 0, &info))
+    return failure;
+  count = info.ranks;
+  return {};
+}
+
 Failure Program::create(int32_t device, moe_session *&session) {
   if (std::string_view(moe_program_target(program)) != "cpu")
     return moe_session_create(program, device, nullptr, &session);
@@ -77,6 +86,13 @@ Failure moert::xla::findProgram(const char *target, std::string_view text, Progr
     return failure;
   addProgram(target, text, loaded);
   return findProgram(target, text, program);
+}
+
+Failure moert::xla::findSession(const char *target, std::string_view text, int32_t device, moe_session *&session) {
+  Program *program = nullptr;
+  if (Failure failure = findProgram(target, text, program))
+    return failure;
+  return program->session(device, session);
 }
 
 void moert::xla::addProgram(const char *target, std::string_view text, moe_program *program) {

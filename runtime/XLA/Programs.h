@@ -32,6 +32,8 @@ public:
   ~Program() { moe_program_release(program); }
   /// The session for a device, which is made when it is first asked for.
   Failure session(int32_t device, moe_session *&session);
+  /// How many ranks it is for; 0 for one device.
+  Failure ranks(uint32_t &count) const;
 
 private:
   Failure create(int32_t device, moe_session *&session);
@@ -43,6 +45,8 @@ private:
 
 /// Compiled code of a text: finds it in the process, or runs the compiler. `target` is the compiler's name of it.
 Failure findProgram(const char *target, std::string_view text, Program *&program);
+/// Its session for a device.
+Failure findSession(const char *target, std::string_view text, int32_t device, moe_session *&session);
 /// Gives findProgram what it would find. Takes over a reference.
 void addProgram(const char *target, std::string_view text, moe_program *program);
 

@@ -83,7 +83,7 @@ static void registerHandlers(const std::string &platform) {
   size_t count = 0;
   const moe_xla_handler *handlers = moe_xla_handlers(&count);
   for (size_t i = 0; i < count; ++i) {
-    if (platform != handlers[i].platform)
+    if (platform != handlers[i].platform || std::strcmp(handlers[i].target, MOE_XLA_TARGET) != 0)
       continue;
     ARGS(FFI_Register_Handler, args);
     args.target_name = MOE_XLA_TARGET;

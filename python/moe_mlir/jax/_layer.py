@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from . import _texts as texts
 from ._program import Result, define, vary_alike
 from ._ragged import FLOATS, precision_name, ragged_dot
-from ._texts import Gate, Routing, tensor
+from ._texts import Axis, Gate, Routing, tensor
 
 Operands = dict[str, Any]
 _ORDER = ("x", "router", "router_bias", "selection_bias", "w_gate_up", "b_gate_up", "w_down", "b_down")
@@ -70,33 +70,69 @@ def _combine_text(y: Any, ids: Any, *weights: Any, experts: int, capacity: int |
 
 
 def _layer_text(
-    *avals: Any, names: Sequence[str], routing: Routing, gate: Gate, capacity: int | None, precision: str
+    *avals: Any,
+    names: Sequence[str],
+    routing: Routing,
+    gate: Gate,
+    capacity: int | None,
+    precision: str,
+    axis: Axis | None,
 ) -> tuple[str, Sequence[Result]]:
     types, k = _named(avals, names), routing.top_k
     x, (experts, width, both), inner = types["x"], types["w_gate_up"].shape, types["w_down"].shape[1]
-    p = texts.plan_type(experts, k, capacity)
-    result, ids = tensor((None, width), x.dtype), tensor((None, k), "int32")
+    arrivals = None if axis is None else axis.arrivals
+    count = arrivals * k if capacity is None and arrivals is not None else capacity
+    p = texts.plan_type(experts, k, count, arrivals)
+    result, ids, weights = tensor((None, width), x.dtype), tensor((None, k), "int32"), tensor((None, k), "float32")
+    arrived = tensor((arrivals, width), x.dtype)
 
     def rows(columns: int) -> str:
-        return tensor((capacity, columns), x.dtype, experts)
+        return tensor((count, columns), x.dtype, experts)
 
-    body = [
-        *texts.route(types, routing),
-        texts.plan(experts, k, capacity),
-        f"%rows = moe.gather %x, %plan : {result}, {p} -> {rows(width)}",
+    body = texts.route(types, routing)
+    source, combine, by = "x", "combine", p
+    if axis is not None:
+        route = texts.route_type(axis, experts, k)
+        body += [*texts.routes(axis, experts, k), texts.travel("dispatch", "arrived", "x", result, route, arrived)]
+        source, combine, by = "arrived", "combine_ranks", f"{p}, {route}"
+    body += [
+        texts.plan(experts, k, capacity, axis),
+        f"%rows = moe.gather %{source}, %plan : {arrived}, {p} -> {rows(width)}",
         texts.product("h", "rows", "w_gate_up", types, p, "b_gate_up", (width, both), precision),
         texts.gated(gate, rows(both), rows(inner)),
         texts.product("y", "a", "w_down", types, p, "b_down", (inner, width), precision),
-        f"%out = moe.combine %y, %plan weights %weights : {rows(width)}, {p}, {tensor((None, k), 'float32')} -> {result}",
+        f"%out = moe.{combine} %y, %plan{', %route' if axis else ''} weights %weights : {rows(width)}, {by}, {weights} -> {result}",
     ]
     text = texts.function("layer", _arguments(types), body, {"out": result, "ids": ids})
     return text, [Result(x.shape, x.dtype), Result((x.shape[0], k), "int32")]
+
+
+def _travel_text(*avals: Any, op: str, axis: Axis, experts: int) -> tuple[str, Sequence[Result]]:
+    """Of values and ids. dispatch: the values' rows for the tokens that arrive, and which experts those want here. collect: back,
+    added."""
+    *values, ids = avals
+    tokens, k = ids.shape
+    route = texts.route_type(axis, experts, k)
+    arguments, results, outs, body = {}, {}, [], texts.routes(axis, experts, k)
+    for i, value in enumerate(values):
+        width = value.shape[1]
+        here, there = tensor((None, width), value.dtype), tensor((axis.arrivals, width), value.dtype)
+        source, target = (here, there) if op == "dispatch" else (there, here)
+        arguments[f"v{i}"], results[f"r{i}"] = source, target
+        body.append(texts.travel(op, f"r{i}", f"v{i}", source, route, target))
+        outs.append(Result((axis.arrivals if op == "dispatch" else tokens, width), value.dtype))
+    if op == "dispatch":
+        results["here"] = tensor((axis.arrivals, k), "int32")
+        outs.append(Result((axis.arrivals, k), "int32"))
+    return texts.function(op, {**arguments, "ids": tensor((None, k), "int32")}, body, results), outs
 
 
 _route_p = define("moe_route", _route_text)
 _permute_p = define("moe_permute", _permute_text)
 _combine_p = define("moe_combine", _combine_text)
 _layer_p = define("moe_layer", _layer_text)
+_ranks_layer_p = define("moe_layer_over_ranks", _layer_text, ranks=True)
+_travel_p = define("moe_travel", _travel_text, ranks=True)
 
 
 # --- derivatives ---------------------------------------------------------------------------------------------------------------------
@@ -198,12 +234,18 @@ def _activate(h: jax.Array, o: Gate) -> jax.Array:
     return (act[o.activation](gate) * (up + o.up_offset)).astype(h.dtype)
 
 
-def _apart(
-    operands: Operands, ids: jax.Array, routing: Routing, gate: Gate, capacity: int | None, precision: Any
+def _experts(
+    operands: Operands,
+    x: jax.Array,
+    ids: jax.Array,
+    weights: jax.Array,
+    gate: Gate,
+    capacity: int | None,
+    precision: Any,
 ) -> jax.Array:
-    """The layer from its parts, for experts that were chosen: what its gradient is taken through."""
+    """What tokens get from the experts that they chose, from its parts."""
     experts = operands["w_gate_up"].shape[0]
-    rows, sizes, _, _ = _permute(operands["x"], ids, experts, capacity)
+    rows, sizes, _, _ = _permute(x, ids, experts, capacity)
     group = jnp.searchsorted(jnp.cumsum(sizes), jnp.arange(rows.shape[0]), side="right")
 
     def expert(x: jax.Array, weight: str, bias: str) -> jax.Array:
@@ -214,31 +256,95 @@ def _apart(
         return (y.astype(jnp.float32) + padded[group].astype(jnp.float32)).astype(y.dtype)
 
     y = expert(_activate(expert(rows, "w_gate_up", "b_gate_up"), gate), "w_down", "b_down")
-    return _combine(y, ids, _weights(operands, ids, routing), experts, capacity)
+    return _combine(y, ids, weights, experts, capacity)
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(1, 2, 3, 4))
+Values = tuple[jax.Array, ...]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+def _dispatch(values: Values, ids: jax.Array, place: jax.Array, axis: Axis, experts: int) -> tuple[Values, jax.Array]:
+    """Rows of values for the tokens that arrive on this rank, and which of its experts those want."""
+    *arrived, here = _travel_p.bind(*values, ids, place, op="dispatch", axis=axis, experts=experts)
+    return tuple(arrived), here
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(3, 4))
+def _collect(values: Values, ids: jax.Array, place: jax.Array, axis: Axis, experts: int) -> Values:
+    """Rows of arrived tokens back on the tokens' ranks, added there."""
+    return tuple(_travel_p.bind(*values, ids, place, op="collect", axis=axis, experts=experts))
+
+
+def _dispatch_forward(values: Values, ids: jax.Array, place: jax.Array, axis: Axis, experts: int) -> Any:
+    return _dispatch(values, ids, place, axis, experts), (ids, place)
+
+
+def _dispatch_backward(axis: Axis, experts: int, kept: Any, cotangents: Any) -> Any:
+    return _collect(cotangents[0], *kept, axis, experts), None, None
+
+
+def _collect_forward(values: Values, ids: jax.Array, place: jax.Array, axis: Axis, experts: int) -> Any:
+    return _collect(values, ids, place, axis, experts), (ids, place)
+
+
+def _collect_backward(axis: Axis, experts: int, kept: Any, cotangents: Any) -> Any:
+    return _dispatch(cotangents, *kept, axis, experts)[0], None, None
+
+
+_dispatch.defvjp(_dispatch_forward, _dispatch_backward)
+_collect.defvjp(_collect_forward, _collect_backward)
+
+
+def _apart(
+    operands: Operands,
+    ids: jax.Array,
+    place: jax.Array | None,
+    routing: Routing,
+    gate: Gate,
+    capacity: int | None,
+    precision: Any,
+    axis: Axis | None,
+) -> jax.Array:
+    """The layer from its parts, for experts that were chosen: what its gradient is taken through."""
+    x, weights = operands["x"], _weights(operands, ids, routing)
+    if axis is None or place is None:
+        return _experts(operands, x, ids, weights, gate, capacity, precision)
+    experts = operands["w_gate_up"].shape[0]
+    (x, weights), here = _dispatch((x, weights), ids, place, axis, experts)
+    y = _experts(operands, x, here, weights, gate, capacity, precision)
+    return _collect((y,), ids, place, axis, experts)[0]
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5, 6))
 def _layer(
-    operands: Operands, routing: Routing, gate: Gate, capacity: int | None, precision: Any
+    operands: Operands,
+    place: jax.Array | None,
+    routing: Routing,
+    gate: Gate,
+    capacity: int | None,
+    precision: Any,
+    axis: Axis | None,
 ) -> tuple[jax.Array, jax.Array]:
     """The output and the chosen experts."""
     name = "exact" if operands["x"].dtype != jnp.float32 else precision_name(precision)
-    out, ids = _layer_p.bind(
-        *operands.values(), names=tuple(operands), routing=routing, gate=gate, capacity=capacity, precision=name
-    )
+    primitive, given = (_layer_p, ()) if place is None else (_ranks_layer_p, (place,))
+    out, ids = primitive.bind(
+        *operands.values(), *given, names=tuple(operands), routing=routing, gate=gate, capacity=capacity, precision=name, axis=axis,
+    )  # fmt: skip
     return out, ids
 
 
-def _layer_forward(operands: Operands, *options: Any) -> Any:
-    out, ids = _layer(operands, *options)
-    return (out, ids), (operands, ids)
+def _layer_forward(operands: Operands, place: jax.Array | None, *options: Any) -> Any:
+    out, ids = _layer(operands, place, *options)
+    return (out, ids), (operands, ids, place)
 
 
 def _layer_backward(
-    routing: Routing, gate: Gate, capacity: int | None, precision: Any, kept: Any, cotangents: Any
+    routing: Routing, gate: Gate, capacity: int | None, precision: Any, axis: Axis | None, kept: Any, cotangents: Any
 ) -> Any:
-    operands, ids = kept
-    return jax.vjp(lambda o: _apart(o, ids, routing, gate, capacity, precision), operands)[1](cotangents[0])
+    operands, ids, place = kept
+    options = (routing, gate, capacity, precision, axis)
+    return *jax.vjp(lambda o: _apart(o, ids, place, *options), operands)[1](cotangents[0]), None
 
 
 _layer.defvjp(_layer_forward, _layer_backward)
@@ -284,6 +390,27 @@ _SHAPES = {
     "w_down": ("E", "F", "H"),
     "b_down": ("E", "H"),
 }
+
+
+# Of ranks that have their own experts each.
+_SHARDS = {n: tuple("E / ranks" if s == "E" and n[1] == "_" else s for s in shape) for n, shape in _SHAPES.items()}
+
+
+def _axis(name: str, tokens: int) -> tuple[Axis, jax.Array]:
+    """A mesh axis, and where in the mesh this device is: a number of all other axes, and one of this."""
+    manual = tuple(jax.sharding.get_abstract_mesh().manual_axes)
+    if name not in manual:
+        raise ValueError(
+            f"axis_name is {name!r}, expected an axis of a jax.shard_map around the call, which has {list(manual)}"
+        )
+    if jax.process_count() > 1:
+        raise NotImplementedError(
+            f"axis_name is {name!r} in a program of {jax.process_count()} processes, expected one"
+        )
+    others = tuple(n for n in manual if n != name)
+    row = jax.lax.axis_index(others) if others else jnp.int32(0)
+    place = jnp.stack(vary_alike(row, jax.lax.axis_index(name)))
+    return Axis(name, jax.lax.axis_size(name), max(tokens, 1)), place.astype(jnp.int32)
 
 
 def _choose(what: str, value: str, expected: Sequence[str]) -> str:
@@ -427,6 +554,7 @@ def moe_layer(
     up_offset: float = 0.0,
     capacity: int | None = None,
     precision: Any = None,
+    axis_name: str | None = None,
 ) -> jax.Array:
     """A Mixture-of-Experts layer as one program: x [..., H] -> [..., H].
 
@@ -436,19 +564,31 @@ def moe_layer(
     sigmoid(alpha * gate)), "gelu_tanh", "relu" or "sigmoid"; with `limit` gate is clamped from above and up on both sides
     before it. The results are weighted and added in float32. `capacity` bounds the rows of all experts together; slots past
     it are dropped. The gradient computes the layer again from its inputs.
+
+    With axis_name, inside jax.shard_map, experts are spread over the devices of that mesh axis: each has its own part of
+    w_gate_up, w_down and their biases, in the order of the axis, and its own tokens, of which it has as many as the others;
+    the router knows all E experts. Tokens travel to the devices of their experts and back. `capacity` is then that of a
+    device. All devices must make the call; they are of one process.
     """
     x, leading = _tokens(x)
     given = {
         "x": x, "router": router, "router_bias": router_bias, "selection_bias": selection_bias,
         "w_gate_up": w_gate_up, "b_gate_up": b_gate_up, "w_down": w_down, "b_down": b_down,
     }  # fmt: skip
-    operands = _check(given, _SHAPES)
+    axis, place = (None, None) if axis_name is None else _axis(axis_name, x.shape[0])
+    operands = _check(given, _SHAPES if axis is None else _SHARDS)
+    experts = operands["router"].shape[1]
+    if axis is not None and operands["w_gate_up"].shape[0] * axis.size != experts:
+        raise TypeError(
+            f"w_gate_up has {operands['w_gate_up'].shape[0]} experts on each of {axis.size} devices of axis {axis.name!r}, and "
+            f"router {experts}, expected as many in all"
+        )
     both, inner = operands["w_gate_up"].shape[2], operands["w_down"].shape[1]
     if both != 2 * inner:
         raise TypeError(f"w_gate_up has {both} columns and w_down {inner} rows, expected twice as many columns")
     exact = any(operands[n].dtype != jnp.float32 for n in ("x", "router"))
     routing = _routing(
-        operands["router"].shape[1], top_k=top_k, score=score, select_first=select_first, renormalize=renormalize, scale=scale,
+        experts, top_k=top_k, score=score, select_first=select_first, renormalize=renormalize, scale=scale,
         groups=groups, keep_groups=groups if keep_groups is None else keep_groups, group_top=group_top, nan=nan,
         precision="exact" if exact else precision_name(precision),
     )  # fmt: skip
@@ -459,5 +599,5 @@ def moe_layer(
     if alpha != 1 and activation != "silu":
         raise ValueError(f"alpha is {alpha} with activation {activation!r}, expected 1: silu alone has it")
     gate = Gate(activation, layout, limit, alpha, up_offset)
-    out, _ = _layer(operands, routing, gate, _capacity(capacity), precision)
+    out, _ = _layer(operands, place, routing, gate, _capacity(capacity), precision, axis)
     return out.reshape(*leading, out.shape[1])

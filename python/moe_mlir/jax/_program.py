@@ -19,6 +19,7 @@ from .._compiler import compile
 from .._runtime import Buffer, DType, Program, Runtime, home
 
 TARGET = "moe_execute"
+RANKS_TARGET = "moe_execute_ranks"
 SLACK = 64  # MOE_XLA_WORKSPACE_SLACK
 PLATFORMS = {"cpu": "cpu", "CUDA": "cuda"}  # XLA's names and the compiler's
 
@@ -33,6 +34,7 @@ class Result:
 
 class _Handler(ctypes.Structure):
     _fields_ = [
+        ("target", ctypes.c_char_p),
         ("platform", ctypes.c_char_p),
         ("instantiate", ctypes.c_void_p),
         ("prepare", ctypes.c_void_p),
@@ -60,7 +62,7 @@ def register() -> ctypes.CDLL:
     for handler in table[: count.value]:
         stages = {name: getattr(handler, name) for name in ("instantiate", "prepare", "initialize", "execute")}
         capsules = {name: jax.ffi.pycapsule(pointer) for name, pointer in stages.items() if pointer}
-        jax.ffi.register_ffi_target(TARGET, capsules, platform=handler.platform.decode())
+        jax.ffi.register_ffi_target(handler.target.decode(), capsules, platform=handler.platform.decode())
     return library
 
 
@@ -78,15 +80,20 @@ def dtype_name(dtype: Any) -> str:
     return DType.named(jnp.dtype(dtype).name).name
 
 
-def run(platform: str, text: str, results: Sequence[Result], *operands: jax.Array) -> list[jax.Array]:
-    """The custom call of a text with one function. Its attributes suffice to compile it again elsewhere."""
+def run(
+    platform: str, text: str, results: Sequence[Result], *operands: jax.Array, place: jax.Array | None = None
+) -> list[jax.Array]:
+    """The custom call of a text with one function. Its attributes suffice to compile it again elsewhere. `place`, of a program
+    over ranks, is the device's row and rank (moert/xla.h)."""
     program = _compiled(platform, text)
     buffers = [Buffer(0, DType.named(x.dtype.name), x.shape) for x in operands]
     size, _ = program.workspace(program.entry(), buffers)
     outs = [jax.ShapeDtypeStruct(r.shape, r.dtype) for r in results]
     outs.append(jax.ShapeDtypeStruct((size + SLACK,), jnp.uint8))
-    call = jax.ffi.ffi_call(TARGET, outs)
-    return list(call(*operands, program=text, version=_runtime().version))[:-1]
+    attributes = {"program": text, "version": _runtime().version}
+    if place is None:
+        return list(jax.ffi.ffi_call(TARGET, outs)(*operands, **attributes))[:-1]
+    return list(jax.ffi.ffi_call(RANKS_TARGET, outs, has_side_effect=True)(place, *operands, **attributes))[:-1]
 
 
 def _varying(aval: Any) -> frozenset[str]:
@@ -107,13 +114,14 @@ def _typed(name: str, avals: Sequence[Any], result: Result) -> Any:
     return like.update(shape=result.shape, dtype=jnp.dtype(result.dtype), weak_type=False, sharding=whole)
 
 
-def define(name: str, text: Callable[..., tuple[str, Sequence[Result]]]) -> Primitive:
-    """A primitive whose parameters and operands' types say the text and the results. vmap runs it once an element."""
+def define(name: str, text: Callable[..., tuple[str, Sequence[Result]]], *, ranks: bool = False) -> Primitive:
+    """A primitive whose parameters and operands' types say the text and the results. vmap runs it once an element. With
+    `ranks` the last operand is the device's place, of which the text knows nothing."""
     primitive = Primitive(name)
     primitive.multiple_results = True
 
     def evaluate(*avals: Any, **params: Any) -> list[Any]:
-        _, results = text(*avals, **params)
+        _, results = text(*(avals[:-1] if ranks else avals), **params)
         return [_typed(name, avals, r) for r in results]
 
     def implement(*operands: jax.Array, **params: Any) -> list[jax.Array]:
@@ -121,7 +129,8 @@ def define(name: str, text: Callable[..., tuple[str, Sequence[Result]]]) -> Prim
 
     def lower(platform: str) -> Any:
         def rule(*operands: jax.Array, **params: Any) -> list[jax.Array]:
-            return run(platform, *text(*(jax.typeof(x) for x in operands), **params), *operands)
+            *given, place = operands if ranks else (*operands, None)
+            return run(platform, *text(*(jax.typeof(x) for x in given), **params), *given, place=place)
 
         return mlir.lower_fun(rule, multiple_results=True)
 

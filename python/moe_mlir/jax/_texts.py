@@ -36,6 +36,20 @@ class Gate:
     up_offset: float = 0.0
 
 
+@dataclass(frozen=True)
+class Axis:
+    """The mesh axis over which experts are spread, and the most tokens that a rank has."""
+
+    name: str
+    size: int
+    max_tokens: int
+
+    @property
+    def arrivals(self) -> int:
+        """The most tokens that come to a rank."""
+        return self.size * self.max_tokens
+
+
 def tensor(shape: Sequence[int | None], dtype: Any, ragged: int | None = None, tail: str = "zero") -> str:
     """A tensor type; None is a dynamic size. With `ragged` its rows are those of so many groups."""
     sizes = "".join("?x" if s is None else f"{s}x" for s in shape)
@@ -43,9 +57,31 @@ def tensor(shape: Sequence[int | None], dtype: Any, ragged: int | None = None, t
     return f"tensor<{sizes}{dtype_name(dtype)}{encoding}>"
 
 
-def plan_type(experts: int, k: int, capacity: int | None) -> str:
-    rows = "" if capacity is None else f", rows = {capacity}"
-    return f"!moe.plan<groups = {experts}{rows}, topk = {k}>"
+def plan_type(experts: int, k: int, rows: int | None, tokens: int | None = None) -> str:
+    known = "".join(f", {n} = {v}" for n, v in (("rows", rows), ("tokens", tokens)) if v is not None)
+    return f"!moe.plan<groups = {experts}{known}, topk = {k}>"
+
+
+def route_type(axis: Axis, experts: int, k: int) -> str:
+    """`experts` are those of a rank."""
+    return (
+        f'!moe.route<axis = "{axis.name}", ranks = {axis.size}, groups = {experts}, topk = {k},'
+        f" max_tokens = {axis.max_tokens}>"
+    )
+
+
+def travel(op: str, result: str, value: str, source: str, route: str, target: str) -> str:
+    """%result from %value by moe.dispatch or moe.collect."""
+    return f"%{result} = moe.{op} %{value}, %route : {source}, {route} -> {target}"
+
+
+def routes(axis: Axis, experts: int, k: int) -> list[str]:
+    """%route of %ids, and %here, the ids of what arrives."""
+    ids, route = tensor((None, k), "int32"), route_type(axis, experts, k)
+    return [
+        f"%route = moe.route %ids : {ids} -> {route}",
+        f"%here = moe.route_ids %route : {route} -> {tensor((axis.arrivals, k), 'int32')}",
+    ]
 
 
 def function(name: str, arguments: Mapping[str, str], body: Sequence[str], results: Mapping[str, str]) -> str:
@@ -101,10 +137,14 @@ def route(types: Mapping[str, Any], o: Routing) -> list[str]:
     return lines
 
 
-def plan(experts: int, k: int, capacity: int | None) -> str:
-    """%plan of %ids."""
+def plan(experts: int, k: int, capacity: int | None, axis: Axis | None = None) -> str:
+    """%plan of %ids, or with an axis of %here."""
     kept = "" if capacity is None else f" {{capacity = {capacity}}}"
-    return f"%plan = moe.plan %ids{kept} : {tensor((None, k), 'int32')} -> {plan_type(experts, k, capacity)}"
+    if axis is None:
+        return f"%plan = moe.plan %ids{kept} : {tensor((None, k), 'int32')} -> {plan_type(experts, k, capacity)}"
+    rows = axis.arrivals * k if capacity is None else capacity
+    ids = tensor((axis.arrivals, k), "int32")
+    return f"%plan = moe.plan %here{kept} : {ids} -> {plan_type(experts, k, rows, axis.arrivals)}"
 
 
 def product(

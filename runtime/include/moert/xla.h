@@ -10,6 +10,12 @@
  * The text suffices to run it anywhere: what is not in the process is compiled by `moe-compile --cache`, which is
  * $MOE_COMPILER, or else bin/moe-compile in the folder above that of libmoe_xla.so.
  *
+ * A program over the ranks of a mesh axis has the target MOE_XLA_RANKS_TARGET, a side effect, and one more operand
+ * before the others, s32[2]: the device's row (a number that the devices which exchange with each other share, and no
+ * others) and its rank in it, which stay as long as the executable does. All devices of a row are in one process, and
+ * all make the call. Its instantiate stage is needed: what it makes is where the ranks find each other. A wait for
+ * another rank ends after $MOE_COMM_TIMEOUT_MS, 30 s unless said.
+ *
  *===------------------------------------------------------------------------===*/
 #ifndef MOERT_XLA_H
 #define MOERT_XLA_H
@@ -21,18 +27,20 @@ extern "C" {
 #endif
 
 #define MOE_XLA_TARGET "moe_execute"
+#define MOE_XLA_RANKS_TARGET "moe_execute_ranks"
 #define MOE_XLA_WORKSPACE_SLACK 64 /* room to align it */
 
-/* The handlers of a platform, of type XLA_FFI_Handler *; NULL for a stage that is not needed. */
+/* The handlers of a target on a platform, of type XLA_FFI_Handler *; NULL for a stage that is not needed. */
 typedef struct moe_xla_handler {
+  const char *target;   /* of the custom calls: MOE_XLA_TARGET or MOE_XLA_RANKS_TARGET */
   const char *platform; /* as XLA calls it: "cpu", "CUDA" */
   void *instantiate;    /* finds or compiles the program, checks the attributes */
   void *prepare;
   void *initialize; /* loads the kernels onto the device */
-  void *execute;    /* enqueues; may be captured by a command buffer */
+  void *execute;    /* enqueues; of MOE_XLA_TARGET it may be captured by a command buffer */
 } moe_xla_handler;
 
-/* One for each platform; static memory. */
+/* One for each target and platform; static memory. */
 MOE_API const moe_xla_handler *moe_xla_handlers(size_t *n);
 
 /* Spares instantiate the search: `program` is what the text compiles to for a platform of the table. Takes a reference.

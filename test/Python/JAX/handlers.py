@@ -144,8 +144,10 @@ class _Frame(ctypes.Structure):
 
 def case_another_api_version_is_refused_by_name() -> None:
     library, count = program.register(), ctypes.c_size_t()
-    handlers = library.moe_xla_handlers(ctypes.byref(count))[:2]
-    assert count.value == 2 and [h.platform for h in handlers] == [b"cpu", b"CUDA"]
+    handlers = library.moe_xla_handlers(ctypes.byref(count))[:4]
+    assert count.value == 4 and [(h.target, h.platform) for h in handlers] == [
+        (target, platform) for target in (b"moe_execute", b"moe_execute_ranks") for platform in (b"cpu", b"CUDA")
+    ]
     said: list[str] = []
 
     def create(args: Any) -> int:

@@ -1,8 +1,8 @@
-"""What the JAX tests share. Imported before JAX: two devices on the CPU."""
+"""What the JAX tests share. Imported before JAX: eight devices on the CPU."""
 
 import os
 
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import contextlib
@@ -26,8 +26,9 @@ MODES = {
 }
 
 
-def mesh() -> jax.sharding.Mesh:
-    return jax.make_mesh((2,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+def mesh(*sizes: int, names: str = "d") -> jax.sharding.Mesh:
+    """Of two devices, or as many as said, with an axis for each letter of `names`."""
+    return jax.make_mesh(sizes or (2,), tuple(names), axis_types=(jax.sharding.AxisType.Auto,) * len(names))
 
 
 def same(actual: Any, expected: Any, of_max: float) -> None:

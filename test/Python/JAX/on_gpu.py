@@ -2,10 +2,11 @@
 inside jit (python/benchmarks/jax_products.py).
 
     on_gpu.py --pack DIR WHEEL          gathers what a run needs: `pip wheel . --no-deps` makes the wheel
-    DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--bench FILE.json]
+    DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--bench FILE.json]; --devices 2 for the tests of
+                                        layers over two GPUs alone, one after another
 
-That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit. Cases for two devices are left out. Exits with 1 if
-something failed.
+That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit; with --devices 2, two GPUs and NCCL. Exits with 1 if something
+failed.
 """
 
 from __future__ import annotations
@@ -57,18 +58,24 @@ def install(folder: Path) -> dict[str, str]:
     }
 
 
-def select(pattern: str) -> list[tuple[str, str, dict[str, str]]]:
+def select(pattern: str, devices: int) -> list[tuple[str, str, dict[str, str]]]:
     """File, function and settings of each test."""
+
+    def functions(file: str) -> list[str]:
+        return re.findall(r"^def ((?:case|property)_\w+)\(\)", (HERE / file).read_text(), re.MULTILINE)
+
+    if devices == 2:
+        return [("ranks.py", n, {}) for n in functions("ranks.py") if re.search(pattern, n) and "2_devices" in n]
     items: list[tuple[str, str, dict[str, str]]] = []
     for file in ("ragged_dot.py", "handlers.py"):
-        names = re.findall(r"^def ((?:case|property)_\w+)\(\)", (HERE / file).read_text(), re.MULTILINE)
+        names = functions(file)
         items += [
             (file, n, {}) for n in names if re.search(pattern, n) and "two_devices" not in n and "sharded" not in n
         ]
     return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in items if "scan" in n or "case_23" in n]
 
 
-def run_tests(environment: dict[str, str], pattern: str, limit: float) -> int:
+def run_tests(environment: dict[str, str], pattern: str, limit: float, devices: int) -> int:
     """How many failed."""
     settings = {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     deadline = time.monotonic() + limit
@@ -94,8 +101,8 @@ def run_tests(environment: dict[str, str], pattern: str, limit: float) -> int:
         return ok, line if ok else line + "\n        " + said[-1500:].replace("\n", "\n        ")
 
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for ok, said in pool.map(run, items := select(pattern)):
+    with concurrent.futures.ThreadPoolExecutor(8 if devices == 1 else 1) as pool:
+        for ok, said in pool.map(run, items := select(pattern, devices)):
             failed += not ok
             print(said, flush=True)
     print(f"{len(items) - failed} passed, {failed} failed", flush=True)
@@ -107,6 +114,7 @@ def main() -> int:
     parser.add_argument("--pack", nargs=2, type=Path, metavar=("DIR", "WHEEL"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=300, help="seconds for the tests")
+    parser.add_argument("--devices", type=int, choices=(1, 2), default=1)
     parser.add_argument("--bench", type=Path, help="then time products, and write the figures here")
     a, rest = parser.parse_known_args()
     if a.pack:
@@ -114,7 +122,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         environment = install(Path(folder))
-        failed = run_tests(environment, a.filter, a.limit)
+        failed = run_tests(environment, a.filter, a.limit, a.devices)
         if a.bench:
             command = [
                 sys.executable,
