@@ -167,7 +167,7 @@ std::string Product::getProgram() {
                                          : Value(program.getBody().getArgument(input++)));
   auto symbol = SymbolRefAttr::get(b.getStringAttr("kernels"), {FlatSymbolRefAttr::get(copy.getSymNameAttr())});
   prog::LaunchOp::create(b, loc, symbol, operands);
-  prog::ReturnOp::create(b, loc, Value());
+  prog::ReturnOp::create(b, loc, Value(), Value());
   std::string text;
   llvm::raw_string_ostream(text) << *module;
   return text;
