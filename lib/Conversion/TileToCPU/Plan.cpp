@@ -3,7 +3,7 @@
 // One serial task: a counting sort by expert, two passes over the ids.
 //   1. count       bounds[g] = {0, slots of g}; reports bad ids
 //   2. scan        bounds[g] = {start, start}, sizes, dropped; pad rows and the tail become -1
-//   3. place       slot -> row bounds[id][1]++, while that is below the capacity; leaves bounds[g] = {start, end}
+//   3. place       slot -> row bounds[id][1]++, while that is below the limit; leaves bounds[g] = {start, end}
 // The bounds output serves as the counters, so no memory is needed besides the outputs.
 //
 //===----------------------------------------------------------------------===//
@@ -130,16 +130,25 @@ private:
     });
   }
 
+  /// The row before which the rows of group g end: with equal blocks that of the next block.
+  Value limitOf(Value g) {
+    if (!op.getEqualBlocks())
+      return rows64;
+    Value next = add(cast(g, builder.getI64Type()), one);
+    return arith::MulIOp::create(builder, loc, next, i64(op.getBlockRows()));
+  }
+
   /// Returns how many slots are dropped.
   Value scan() {
     SmallVector<Value> result = loop(c0, groups, {zero, zero}, [&](Value g, ValueRange carried) -> SmallVector<Value> {
       Value start = carried[0];
       Value wanted = load(bounds, {g, c1});
-      Value kept = arith::MinSIOp::create(builder, loc, wanted, sub(rows64, start));
+      Value limit = limitOf(g);
+      Value kept = arith::MinSIOp::create(builder, loc, wanted, sub(limit, start));
       store(cast(wanted, builder.getI32Type()), sizes, g);
       store(start, bounds, {g, c0});
       store(start, bounds, {g, c1});
-      Value next = nextStart(builder, loc, start, kept, rows64, op.getAlign());
+      Value next = op.getEqualBlocks() ? limit : nextStart(builder, loc, start, kept, rows64, op.getAlign());
       fillRows(add(start, kept), next);
       return {next, add(carried[1], sub(wanted, kept))};
     });
@@ -159,8 +168,9 @@ private:
         builder.setInsertionPointToStart(branch.thenBlock());
         Value g = cast(id, builder.getIndexType());
         Value row = load(bounds, {g, c1});
-        auto placed = scf::IfOp::create(builder, loc, builder.getIndexType(), compare(CmpIPredicate::slt, row, rows64),
-                                        /*withElseRegion=*/true);
+        auto placed =
+            scf::IfOp::create(builder, loc, builder.getIndexType(), compare(CmpIPredicate::slt, row, limitOf(g)),
+                              /*withElseRegion=*/true);
         scf::YieldOp::create(builder, loc, placed.getResult(0));
         builder.setInsertionPointToStart(placed.thenBlock());
         Value r = cast(row, builder.getIndexType());
@@ -180,8 +190,9 @@ private:
         return {branch.getResult(0)};
       });
     })[0];
+    Value capacity = op.getEqualBlocks() ? i64(op.getBlockRows()) : rows64;
     when(compare(CmpIPredicate::ne, first, noSlot),
-         [&] { emitFault(builder, loc, kernel.context(), FaultKind::Overflow, first, numDropped, rows64); });
+         [&] { emitFault(builder, loc, kernel.context(), FaultKind::Overflow, first, numDropped, capacity); });
   }
 
   PlanOp op;

@@ -7,6 +7,7 @@
 //   2. scan        start of each group; before[g] becomes the row of the range's next slot of g
 //   3. place       1024 slots at a time, the warps one after another: a slot's row is before[g] plus its rank among the
 //                  slots of g in its warp
+// With equal blocks the start of a group is known, and each has its own limit.
 // Atomics only count: no order depends on them.
 //
 //===----------------------------------------------------------------------===//
@@ -25,7 +26,7 @@ class Plan : Simt {
 public:
   Plan(tile::PlanOp op, KernelBuilder &kernel)
       : Simt(kernel), plan(op), groups(KernelBuilder::memref(op.getOuts()[0]).getDimSize(0)),
-        topk(KernelBuilder::memref(op.getIds()).getDimSize(1)) {}
+        topk(KernelBuilder::memref(op.getIds()).getDimSize(1)), blockRows(op.getBlockRows()) {}
 
   void build() {
     Type pointer = LLVM::LLVMPointerType::get(k.b.getContext(), 3);
@@ -108,7 +109,8 @@ private:
     });
   }
 
-  /// A group starts at the sum of the sizes before it, each rounded up, or at `rows` if that is less.
+  /// A group starts at the sum of the sizes before it, each rounded up, or at `rows` if that is less; or at its block.
+  /// Then after[g] is where its rows end.
   void scan() {
     Value rows64 = ext64(rows), minusOne = c(-1);
     Value first = c64(0);
@@ -119,13 +121,15 @@ private:
       Value early = load(i32(), shared(before, place));
       Value wanted = select(inside, add(early, load(i32(), shared(after, place))), c(0));
       Value size = ext64(wanted);
-      Value rounded = roundUp(size, plan.getAlign(), rows64);
+      Value rounded = blockRows ? select(inside, c64(blockRows), c64(0)) : roundUp(size, plan.getAlign(), rows64);
       auto [sum, total] = sumBefore(rounded, index, sums);
       Value start = min(add(first, sum), rows64), next = min(add(add(first, sum), rounded), rows64);
       first = add(first, total);
-      Value kept = min(size, sub(rows64, start)), stop = add(start, kept);
+      Value kept = min(size, sub(blockRows ? next : rows64, start)), stop = add(start, kept);
       ifThen(inside, [&] {
         store(add(trunc32(start), early), shared(before, group));
+        if (blockRows)
+          store(trunc32(stop), shared(after, group));
         ifThen(less(kept, size), [&] {
           atomic(LLVM::AtomicBinOp::add, field(kDropped), sub(size, kept));
           ifThen(less(kept, ext64(early)), [&] { atomic(LLVM::AtomicBinOp::_or, field(kEarlier), c(1)); });
@@ -141,8 +145,17 @@ private:
           });
       });
     }
-    Value tail = add(trunc32(min(first, rows64)), add(mul(block(), kThreads), index));
-    forEach(tail, rows, mul(blocks(), kThreads), [&](Value row) { storeRow(row, minusOne, minusOne); });
+    Value mine = add(mul(block(), kThreads), index), stride = mul(blocks(), kThreads);
+    if (!blockRows) {
+      forEach(add(trunc32(min(first, rows64)), mine), rows, stride,
+              [&](Value row) { storeRow(row, minusOne, minusOne); });
+      return;
+    }
+    barrier();
+    forEach(mine, rows, stride, [&](Value row) {
+      Value stop = load(i32(), shared(after, div(row, blockRows)));
+      ifThen(no(less(row, stop)), [&] { storeRow(row, minusOne, minusOne); });
+    });
   }
 
   void storeRow(Value row, Value slot, Value tokenOfSlot) {
@@ -171,7 +184,8 @@ private:
         barrier();
         return SmallVector<Value>{row};
       })[0];
-      Value row = add(next, rank), placed = both(valid, below(row, rows));
+      Value limit = blockRows ? mul(add(group, 1), blockRows) : rows;
+      Value row = add(next, rank), placed = both(valid, below(row, limit));
       Value t = div(slot, topk);
       ifThen(inside, [&] {
         Value j = sub(slot, mul(t, topk));
@@ -184,14 +198,14 @@ private:
     barrier();
     Value first = load(i32(), field(kFirst));
     Value mine = both(isNot(first, INT32_MAX), equal(load(i32(), field(kEarlier)), 0));
-    ifThen(both(mine, equal(index, 0)),
-           [&] { report(tile::FaultKind::Overflow, ext64(first), numDropped, ext64(rows)); });
+    Value capacity = blockRows ? c64(blockRows) : ext64(rows);
+    ifThen(both(mine, equal(index, 0)), [&] { report(tile::FaultKind::Overflow, ext64(first), numDropped, capacity); });
   }
 
   Value isNot(Value x, int64_t y) { return compare(CmpIPredicate::ne, x, c(y)); }
 
   tile::PlanOp plan;
-  int64_t groups, topk;
+  int64_t groups, topk, blockRows; ///< 0 without equal blocks
   View ids, sizes, bounds, permutation, token, inverse, dropped;
   Value before, after, sums, found;
   Value rows, slots, index, lane, warp, isFirstBlock, begin, end;

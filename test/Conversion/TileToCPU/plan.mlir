@@ -2,6 +2,24 @@
 
 module @kernels {
 
+// Group g begins at 3 g, and what comes after the row 3 (g + 1) is dropped.
+func.func @blocks(%i: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<24xi32>, %t: memref<24xi32>,
+                  %v: memref<?x2xi32>, %d: memref<1xi64>) {
+  tile.plan ids(%i : memref<?x2xi32>)
+      outs(%s, %b, %p, %t, %v, %d : memref<8xi32>, memref<8x2xi64>, memref<24xi32>, memref<24xi32>, memref<?x2xi32>, memref<1xi64>)
+      {equal_blocks}
+  return
+}
+// CHECK-LABEL: func.func @blocks(
+// CHECK: scf.for %[[G:.*]] = %c0 to %c8 step %c1 iter_args(%[[START:.*]] = %c0_i64,
+// CHECK: %[[NUMBER:.*]] = arith.index_cast %[[G]] : index to i64
+// CHECK: %[[NEXT:.*]] = arith.addi %[[NUMBER]], %c1_i64
+// CHECK: %[[LIMIT:.*]] = arith.muli %[[NEXT]], %c3_i64
+// CHECK: arith.subi %[[LIMIT]], %[[START]]
+// CHECK: scf.yield %[[LIMIT]],
+// CHECK: %[[LIMIT:.*]] = arith.muli %{{.*}}, %c3_i64
+// CHECK: arith.cmpi slt, %{{.*}}, %[[LIMIT]]
+
 // A counting sort whose counters are the bounds: no memory besides the outputs.
 func.func @plan(%i: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<?xi32>, %t: memref<?xi32>,
                 %v: memref<?x2xi32>, %d: memref<1xi64>) {

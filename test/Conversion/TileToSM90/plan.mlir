@@ -26,5 +26,20 @@ module {
           {align = 16 : i64}
       return
     }
+
+    // Each group has a block of 3 rows: once all know where the rows of each group end, all threads fill what is left; a
+    // slot has a row only within the block of its group.
+    // CHECK-LABEL: sm90.kernel @blocks
+    // CHECK: nvvm.match.sync any
+    // CHECK: %[[NEXT:.*]] = arith.addi %{{.*}}, %c1_i32
+    // CHECK: %[[LIMIT:.*]] = arith.muli %[[NEXT]], %c3_i32
+    // CHECK: arith.cmpi ult, %{{.*}}, %[[LIMIT]]
+    func.func @blocks(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<24xi32>, %t: memref<24xi32>, %i: memref<?x2xi32>,
+                      %d: memref<1xi64>) {
+      tile.plan ids(%ids : memref<?x2xi32>)
+          outs(%s, %b, %p, %t, %i, %d : memref<8xi32>, memref<8x2xi64>, memref<24xi32>, memref<24xi32>, memref<?x2xi32>, memref<1xi64>)
+          {equal_blocks}
+      return
+    }
   }
 }

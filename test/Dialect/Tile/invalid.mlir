@@ -154,6 +154,33 @@ func.func @plan_c2(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>
 
 // -----
 
+// plan (C3) align
+func.func @plan_c3_align(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<8xi32>, %t: memref<8xi32>, %i: memref<?x2xi32>, %d: memref<1xi64>) {
+  // expected-error @+1 {{'tile.plan' op align is 2, expected 1 with equal_blocks}}
+  tile.plan ids(%ids : memref<?x2xi32>) outs(%s, %b, %p, %t, %i, %d : memref<8xi32>, memref<8x2xi64>, memref<8xi32>, memref<8xi32>, memref<?x2xi32>, memref<1xi64>) {align = 2 : i64, equal_blocks}
+  return
+}
+
+// -----
+
+// plan (C3) static
+func.func @plan_c3_static(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<?xi32>, %t: memref<?xi32>, %i: memref<?x2xi32>, %d: memref<1xi64>) {
+  // expected-error @+1 {{'tile.plan' op permutation has a dynamic dimension 0, expected a static one}}
+  tile.plan ids(%ids : memref<?x2xi32>) outs(%s, %b, %p, %t, %i, %d : memref<8xi32>, memref<8x2xi64>, memref<?xi32>, memref<?xi32>, memref<?x2xi32>, memref<1xi64>) {equal_blocks}
+  return
+}
+
+// -----
+
+// plan (C3) multiple
+func.func @plan_c3_multiple(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %p: memref<12xi32>, %t: memref<12xi32>, %i: memref<?x2xi32>, %d: memref<1xi64>) {
+  // expected-error @+1 {{'tile.plan' op has 12 rows, expected a multiple of 8 groups with equal_blocks}}
+  tile.plan ids(%ids : memref<?x2xi32>) outs(%s, %b, %p, %t, %i, %d : memref<8xi32>, memref<8x2xi64>, memref<12xi32>, memref<12xi32>, memref<?x2xi32>, memref<1xi64>) {equal_blocks}
+  return
+}
+
+// -----
+
 // rows (C1) one out
 func.func @rows_c1_one_out(%x: memref<?x8xf32>) {
   // expected-error @+1 {{'tile.rows' op has no outs, expected at least 1}}

@@ -36,6 +36,16 @@ func.func @plan_memref(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2x
   return
 }
 
+// CHECK-LABEL: func @plan_equal_blocks
+func.func @plan_equal_blocks(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref<8x2xi64>, %perm: memref<24xi32>, %tok: memref<24xi32>,
+                             %inv: memref<?x2xi32>, %d: memref<1xi64>) {
+  // CHECK: tile.plan ids(%{{.*}} : memref<?x2xi32>) outs({{.*}}) {equal_blocks}
+  tile.plan ids(%ids : memref<?x2xi32>)
+      outs(%s, %b, %perm, %tok, %inv, %d : memref<8xi32>, memref<8x2xi64>, memref<24xi32>, memref<24xi32>, memref<?x2xi32>, memref<1xi64>)
+      {equal_blocks}
+  return
+}
+
 // CHECK-LABEL: func @gemm_gathered_gated
 func.func @gemm_gathered_gated(%x: tensor<?x64xbf16>, %tok: tensor<?xi32>, %w: tensor<8x64x224xbf16>, %b: tensor<8x2xi64>,
                                %init: tensor<?x112xbf16>) -> tensor<?x112xbf16> {

@@ -63,7 +63,23 @@ LogicalResult PlanOp::verify() {
   for (auto [out, e] : llvm::zip_equal(getOuts(), expected))
     if (failed(verifyShape(*this, e.name, out, e.shape)) || failed(verifyElementType(*this, e.name, out, e.type)))
       return failure();
-  return verifyAlign(*this, getAlign()); // (C2)
+  if (failed(verifyAlign(*this, getAlign()))) // (C2)
+    return failure();
+  if (!getEqualBlocks()) // (C3)
+    return success();
+  if (getAlign() != 1)
+    return emitOpError() << "align is " << getAlign() << ", expected 1 with equal_blocks";
+  if (failed(verifyStatic(*this, "permutation", getOuts()[2], 0)))
+    return failure();
+  if (groups == 0 || permutation.getDimSize(0) % groups != 0)
+    return emitOpError() << "has " << permutation.getDimSize(0) << " rows, expected a multiple of " << groups
+                         << " groups with equal_blocks";
+  return success();
+}
+
+int64_t PlanOp::getBlockRows() {
+  auto size = [&](unsigned out) { return cast<ShapedType>(getOuts()[out].getType()).getDimSize(0); };
+  return getEqualBlocks() ? size(2) / size(0) : 0;
 }
 
 //===----------------------------------------------------------------------===//

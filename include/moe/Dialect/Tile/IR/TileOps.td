@@ -61,6 +61,9 @@ def Tile_PlanOp : Tile_KernelOp<"plan", [], ["getBoundsOut"]> {
     token, then slot; group starts are multiples of `align`. An id of -1 is dropped; another id outside 0..G-1 too, with
     fault `bad_id`. Rows past M are dropped and counted, with fault `overflow`; sizes counts what was asked for, bounds what was kept.
 
+    With `equal_blocks` each group has M / G rows of its own, whatever its size: group g begins at g * M / G, what it has too many
+    is dropped, and what it has too few are pad rows.
+
     Example:
     ```mlir
     %p:6 = tile.plan ids(%ids : tensor<?x2xi32>)
@@ -70,11 +73,18 @@ def Tile_PlanOp : Tile_KernelOp<"plan", [], ["getBoundsOut"]> {
     Constraints:
     - (C1) outs are six, of the shapes and types above; G and k are static.
     - (C2) align is at least 1.
+    - (C3) with equal_blocks align is 1, and M is static and a multiple of G.
   }];
-  let arguments = (ins Tile_I32Shaped:$ids, Variadic<Tile_AnyShaped>:$outs, DefaultValuedAttr<I64Attr, "1">:$align);
+  let arguments = (ins Tile_I32Shaped:$ids, Variadic<Tile_AnyShaped>:$outs, DefaultValuedAttr<I64Attr, "1">:$align,
+                   UnitAttr:$equal_blocks);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     `ids` `(` $ids `:` type($ids) `)` `outs` `(` $outs `:` type($outs) `)` attr-dict (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+    /// Rows of each group with `equal_blocks`, otherwise 0.
+    int64_t getBlockRows();
   }];
 }
 
