@@ -25,9 +25,13 @@ struct Plan {
 struct Route {
   OpFoldResult tokens; ///< T
   Value ranks;         ///< [T, k] i32: rank of each slot, or -1
+  Plan home;           ///< plan of n groups: the slots on each rank; with exact sizes only made where it is needed
   Plan send;           ///< plan of n groups: the tokens that go to each rank, which has a slot for each at most once
-  Value arrived;       ///< bounds [n, 2] of the rows that came from each rank
+  Value arrived;       ///< bounds [n, 2] of the rows that came from each rank; null for equal blocks
   Value ids;           ///< [R, k] i32: experts of this rank, or -1
+
+  /// Bounds of the rows of a plan that go to or come from each rank; null for equal blocks.
+  Value getBounds(const Plan &plan) const { return arrived ? plan.bounds : Value(); }
 };
 
 /// The type without a ragged encoding; other types as they are.
@@ -76,8 +80,9 @@ public:
   const Route &getRoute(Value route) { return routes.at(route); }
   void setRoute(Value route, const Route &tensors) { routes[route] = tensors; }
 
-  /// A tile.plan of expert ids `[T, k]` with `rows` rows (`type` says which of its sizes are static).
-  Plan createPlan(Value ids, PlanType type, OpFoldResult rows);
+  /// A tile.plan of expert ids `[T, k]` with `rows` rows (`type` says which of its sizes are static), which may be the
+  /// same for every group.
+  Plan createPlan(Value ids, PlanType type, OpFoldResult rows, bool equalBlocks = false);
   /// tile.offsets of sizes.
   Value createOffsets(Value sizes, OpFoldResult rows, int64_t align = 1);
 

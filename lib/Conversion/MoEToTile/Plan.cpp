@@ -20,7 +20,7 @@ static OpFoldResult getRows(PlanOp op, Lowering &lowering) {
   return rows;
 }
 
-Plan Lowering::createPlan(Value ids, PlanType type, OpFoldResult rows) {
+Plan Lowering::createPlan(Value ids, PlanType type, OpFoldResult rows, bool equalBlocks) {
   OpFoldResult tokens = getDim(ids, 0);
   auto tensor = [](ArrayRef<int64_t> shape, Type element) { return RankedTensorType::get(shape, element); };
   Type i32 = b.getI32Type(), i64 = b.getI64Type();
@@ -31,7 +31,7 @@ Plan Lowering::createPlan(Value ids, PlanType type, OpFoldResult rows) {
                           createEmpty(perRow, rows),
                           createEmpty(cast<RankedTensorType>(ids.getType()), tokens),
                           createEmpty(tensor(1, i64), {})};
-  auto plan = tile::PlanOp::create(b, ValueRange(outs).getTypes(), ids, outs, type.getAlign());
+  auto plan = tile::PlanOp::create(b, ValueRange(outs).getTypes(), ids, outs, type.getAlign(), equalBlocks);
   ValueRange results = plan.getResults();
   return {rows, results[0], results[1], results[2], results[3], results[4], results[5]};
 }

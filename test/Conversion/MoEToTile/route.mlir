@@ -16,7 +16,7 @@
 // CHECK: %[[SIZES:.*]] = prog.all_to_all %[[SEND]]#0 into %{{.*}} {axis = "ep", ranks = 2 : i64} : tensor<2xi32>, tensor<2xi32>
 // CHECK: %[[ARRIVED:.*]] = tile.offsets sizes(%[[SIZES]] : tensor<2xi32>) rows(%c16)
 // The ids, as the receiver numbers its experts.
-// CHECK: %[[SENT:.*]] = tile.rows ins(%[[IDS]], %[[SEND]]#3, %[[OWNERS]], %[[NUMBERS]] {{.*}} bounds(%[[SEND]]#1
+// CHECK: %[[SENT:.*]] = tile.rows ins(%[[IDS]], %[[SEND]]#3, %[[RANKS]]#0, %[[NUMBERS]] {{.*}} bounds(%[[SEND]]#1
 // CHECK: prog.all_to_all %[[SENT]] send %[[SEND]]#1 receive %[[ARRIVED]] into %{{.*}} -> tensor<16x2xi32>
 // CHECK: %[[LOCAL:.*]] = tile.rows
 // CHECK: %[[PACKED:.*]] = tile.rows ins(%[[X]], %[[SEND]]#3
@@ -49,8 +49,8 @@ func.func @collect(%y: tensor<16x8xf32>, %ids: tensor<?x2xi32>) -> tensor<?x8xf3
 // CHECK-LABEL: func.func @combine
 // CHECK: %[[RANKS:.*]]:2 = tile.rows
 // CHECK: %[[LOCAL:.*]]:6 = tile.plan ids(%{{.*}} : tensor<16x2xi32>)
-// CHECK: %[[HOME:.*]]:6 = tile.plan ids(%[[RANKS]]#0 : tensor<?x2xi32>)
 // CHECK: %[[HERE:.*]]:6 = tile.plan ids(%{{.*}} : tensor<16x2xi32>) {{.*}} tensor<1x2xi64>
+// CHECK: %[[HOME:.*]]:6 = tile.plan ids(%[[RANKS]]#0 : tensor<?x2xi32>)
 // CHECK: %[[SIZES:.*]] = prog.all_to_all %[[HOME]]#0
 // CHECK: %[[LEAVING:.*]] = tile.offsets sizes(%[[SIZES]]
 // CHECK: %[[PACKED:.*]] = tile.rows ins(%{{.*}}, %[[HERE]]#2, %[[LOCAL]]#4 {{.*}} bounds(%[[HERE]]#1
@@ -83,6 +83,67 @@ func.func @partial(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf3
   %g = moe.gather %a, %p : tensor<16x8xf32>, !plan -> tensor<32x8xf32, #moe.ragged<groups = 2>>
   %o = moe.combine_ranks %g, %p, %r weights %w {partial_sums} : tensor<32x8xf32, #moe.ragged<groups = 2>>, !plan, !route, tensor<?x2xf32> -> tensor<?x8xf32>
   return %o : tensor<?x8xf32>
+}
+
+!blocks = !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 8, transport = capacity, pair_capacity = 5>
+!few = !moe.plan<groups = 2, rows = 20, tokens = 10, topk = 2>
+
+// A fixed capacity: 5 slots of each rank's tokens on each rank. All that travels is 2 blocks of 5 rows, without sizes or bounds.
+// CHECK-LABEL: func.func @blocks
+// CHECK: %[[RANKS:.*]]:2 = tile.rows
+// The slots that are kept, and their tokens.
+// CHECK: %[[HOME:.*]]:6 = tile.plan ids(%[[RANKS]]#0 : tensor<?x2xi32>) {{.*}} {equal_blocks} -> tensor<2xi32>, tensor<2x2xi64>, tensor<10xi32>
+// CHECK: %[[KEPT:.*]]:2 = tile.rows ins(%[[RANKS]]#0, %[[HOME]]#4
+// CHECK: %[[SEND:.*]]:6 = tile.plan ids(%[[KEPT]]#1 : tensor<?x2xi32>) {{.*}} {equal_blocks} -> tensor<2xi32>, tensor<2x2xi64>, tensor<10xi32>
+// CHECK: %[[SENT:.*]] = tile.rows ins(%{{.*}}, %[[SEND]]#3, %[[KEPT]]#0
+// CHECK: prog.all_to_all %[[SENT]] into %{{.*}} -> tensor<10x2xi32>
+// CHECK: %[[LOCAL:.*]]:6 = tile.plan ids(%{{.*}} : tensor<10x2xi32>)
+// CHECK: %[[PACKED:.*]] = tile.rows ins(%{{.*}}, %[[SEND]]#3
+// CHECK: prog.all_to_all %[[PACKED]] into %{{.*}} -> tensor<10x8xf32>
+// The slots that are here, by source rank.
+// CHECK: arith.divui %{{.*}}, %c5
+// CHECK: %[[HERE:.*]]:6 = tile.plan ids(%{{.*}} : tensor<10x2xi32>) {{.*}} {equal_blocks}
+// CHECK: %[[PACKED:.*]] = tile.rows ins(%{{.*}}, %[[HERE]]#2, %[[LOCAL]]#4 {{.*}} bounds(%[[HERE]]#1
+// CHECK: %[[BACK:.*]] = prog.all_to_all %[[PACKED]] into %{{.*}} -> tensor<10x8xf32>
+// CHECK: tile.rows ins(%[[BACK]], %[[HOME]]#4
+// CHECK-NOT: send
+func.func @blocks(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf32>) -> tensor<?x8xf32> {
+  %r = moe.route %ids : tensor<?x2xi32> -> !blocks
+  %i = moe.route_ids %r : !blocks -> tensor<10x2xi32>
+  %p = moe.plan %i : tensor<10x2xi32> -> !few
+  %a = moe.dispatch %x, %r : tensor<?x8xf32>, !blocks -> tensor<10x8xf32>
+  %g = moe.gather %a, %p : tensor<10x8xf32>, !few -> tensor<20x8xf32, #moe.ragged<groups = 2>>
+  %o = moe.combine_ranks %g, %p, %r weights %w : tensor<20x8xf32, #moe.ragged<groups = 2>>, !few, !blocks, tensor<?x2xf32> -> tensor<?x8xf32>
+  return %o : tensor<?x8xf32>
+}
+
+// Partial sums come back in the blocks that the tokens came in.
+// CHECK-LABEL: func.func @partial_blocks
+// CHECK: %[[SEND:.*]]:6 = tile.plan ids(%{{.*}}#1 : tensor<?x2xi32>) {{.*}} {equal_blocks}
+// CHECK: %[[WEIGHTS:.*]] = prog.all_to_all %{{.*}} -> tensor<10x2xf32>
+// CHECK: %[[SUMS:.*]] = tile.rows ins(%{{.*}}, %[[WEIGHTS]] :
+// CHECK: %[[BACK:.*]] = prog.all_to_all %[[SUMS]] into
+// CHECK: tile.rows ins(%[[BACK]], %[[SEND]]#4
+func.func @partial_blocks(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf32>) -> tensor<?x8xf32> {
+  %r = moe.route %ids : tensor<?x2xi32> -> !blocks
+  %i = moe.route_ids %r : !blocks -> tensor<10x2xi32>
+  %p = moe.plan %i : tensor<10x2xi32> -> !few
+  %a = moe.dispatch %x, %r : tensor<?x8xf32>, !blocks -> tensor<10x8xf32>
+  %g = moe.gather %a, %p : tensor<10x8xf32>, !few -> tensor<20x8xf32, #moe.ragged<groups = 2>>
+  %o = moe.combine_ranks %g, %p, %r weights %w {partial_sums} : tensor<20x8xf32, #moe.ragged<groups = 2>>, !few, !blocks, tensor<?x2xf32> -> tensor<?x8xf32>
+  return %o : tensor<?x8xf32>
+}
+
+!stores = !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 8, transport = peer>
+
+// By peer stores the same rows travel by the same bounds, the sizes too.
+// CHECK-LABEL: func.func @peer
+// CHECK: prog.all_to_all %{{.*}} into %{{.*}} {axis = "ep", ranks = 2 : i64, transport = #prog.transport<peer>} : tensor<2xi32>, tensor<2xi32>
+// CHECK: prog.all_to_all %{{.*}} send %{{.*}} receive %{{.*}} into %{{.*}} {axis = "ep", ranks = 2 : i64, transport = #prog.transport<peer>} {{.*}} -> tensor<16x8xf32>
+func.func @peer(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>) -> tensor<16x8xf32> {
+  %r = moe.route %ids : tensor<?x2xi32> -> !stores
+  %a = moe.dispatch %x, %r : tensor<?x8xf32>, !stores -> tensor<16x8xf32>
+  return %a : tensor<16x8xf32>
 }
 
 // CHECK-LABEL: func.func @exchange

@@ -9,6 +9,10 @@
 // CHECK-SAME: !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>
 func.func private @route(!route)
 
+// CHECK-LABEL: func private @equal_blocks
+// CHECK-SAME: !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, transport = capacity, pair_capacity = 40>
+func.func private @equal_blocks(!moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, transport = capacity, pair_capacity = 40>)
+
 // CHECK-LABEL: func @layer
 // SHARP-LABEL: func @layer
 func.func @layer(%x: tensor<?x64xbf16>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf32>, %up: tensor<2x64x64xbf16>) -> (tensor<?x64xbf16>, tensor<?x64xf32>) {
@@ -39,6 +43,16 @@ func.func @owners(%x: tensor<6x8xf32>, %ids: tensor<6x1xi32>) -> tensor<?x8xf32>
   // SHARP: moe.collect {{.*}} -> tensor<6x8xf32>
   %c = moe.collect %a, %r : tensor<16x8xf32>, !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 1, max_tokens = 8> -> tensor<?x8xf32>
   return %c : tensor<?x8xf32>
+}
+
+// What is known of the tokens goes into a route of equal blocks too; what arrives has room for pair_capacity rows from each rank.
+// SHARP-LABEL: func @blocks
+func.func @blocks(%x: tensor<6x8xf32>, %ids: tensor<6x2xi32>) -> tensor<?x8xf32> {
+  // SHARP: moe.route {{.*}} -> !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 8, tokens = 6, transport = capacity, pair_capacity = 5>
+  %r = moe.route %ids : tensor<6x2xi32> -> !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 8, transport = capacity, pair_capacity = 5>
+  // SHARP: moe.dispatch {{.*}} -> tensor<10x8xf32>
+  %a = moe.dispatch %x, %r : tensor<6x8xf32>, !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 8, transport = capacity, pair_capacity = 5> -> tensor<?x8xf32>
+  return %a : tensor<?x8xf32>
 }
 
 // CHECK-LABEL: func @exchange

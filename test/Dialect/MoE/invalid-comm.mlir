@@ -24,6 +24,22 @@ func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1, topk = 2, ma
 func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1000000000, topk = 2, max_tokens = 1>)
 
 // -----
+// expected-error @+1 {{pair_capacity is 5, expected it with transport capacity only, not exact}}
+func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1, topk = 2, max_tokens = 8, pair_capacity = 5>)
+
+// -----
+// expected-error @+1 {{pair_capacity is 5, expected it with transport capacity only, not peer}}
+func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1, topk = 2, max_tokens = 8, transport = peer, pair_capacity = 5>)
+
+// -----
+// expected-error @+1 {{pair_capacity is 0, expected at least 1}}
+func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1, topk = 2, max_tokens = 8, transport = capacity>)
+
+// -----
+// expected-error @+1 {{pair_capacity is 17, expected at most 16 (max_tokens * topk)}}
+func.func private @f(!moe.route<axis = "ep", ranks = 4, groups = 1, topk = 2, max_tokens = 8, transport = capacity, pair_capacity = 17>)
+
+// -----
 func.func @f(%ids: tensor<?x?xi32>) {
   // expected-error @+1 {{type of ids is 'tensor<?x?xi32>', expected a static number of slots in dimension 1}}
   %r = moe.route %ids : tensor<?x?xi32> -> !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>
@@ -68,7 +84,7 @@ func.func @f(%ids: tensor<65x2xi32>) {
 // -----
 !route = !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, tokens = 5>
 func.func @f(%r: !route) {
-  // expected-error @+1 {{dimension 0 of result is 255, expected 256 (ranks * max_tokens of the route)}}
+  // expected-error @+1 {{dimension 0 of result is 255, expected 256 (arrivals of the route)}}
   %i = moe.route_ids %r : !route -> tensor<255x2xi32>
   return
 }
@@ -92,7 +108,7 @@ func.func @f(%r: !route, %x: tensor<5x8xf32>) {
 // -----
 !route = !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, tokens = 5>
 func.func @f(%r: !route, %y: tensor<255x8xf32>) {
-  // expected-error @+1 {{number of rows of y is 255, expected 256 (ranks * max_tokens of the route)}}
+  // expected-error @+1 {{number of rows of y is 255, expected 256 (arrivals of the route)}}
   %a = moe.collect %y, %r : tensor<255x8xf32>, !route -> tensor<5x8xf32>
   return
 }
@@ -118,7 +134,7 @@ func.func @f(%y: tensor<?x8xf32, #moe.ragged<groups = 3>>, %p: !plan, %r: !route
 !route = !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, tokens = 5>
 !plan = !moe.plan<groups = 2, tokens = 250, topk = 2>
 func.func @f(%y: tensor<?x8xf32, #moe.ragged<groups = 2>>, %p: !plan, %r: !route) {
-  // expected-error @+1 {{tokens of the plan is 250, expected 256 (ranks * max_tokens of the route)}}
+  // expected-error @+1 {{tokens of the plan is 250, expected 256 (arrivals of the route)}}
   %o = moe.combine_ranks %y, %p, %r : tensor<?x8xf32, #moe.ragged<groups = 2>>, !plan, !route -> tensor<5x8xf32>
   return
 }
@@ -214,5 +230,13 @@ func.func @f(%x: tensor<8x2xf32, #moe.ragged<groups = 2>>, %p: !plan) {
 func.func @f(%x: tensor<8x2xf32, #moe.ragged<groups = 2>>, %p: !plan) {
   // expected-error @+1 {{element type of result is 'f16', expected 'f32' (that of x)}}
   %y = moe.all_to_all %x from %p to %p {axis = "ep", ranks = 2} : tensor<8x2xf32, #moe.ragged<groups = 2>>, !plan, !plan -> tensor<8x2xf16, #moe.ragged<groups = 2>>
+  return
+}
+
+// -----
+!route = !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, transport = capacity, pair_capacity = 40>
+func.func @f(%r: !route) {
+  // expected-error @+1 {{dimension 0 of result is 256, expected 160 (arrivals of the route)}}
+  %i = moe.route_ids %r : !route -> tensor<256x2xi32>
   return
 }

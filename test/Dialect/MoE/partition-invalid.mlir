@@ -3,9 +3,17 @@
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=2 owners=0,1" 2>&1 | FileCheck %s --check-prefix=OWNERS
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=2 owners=0,2,1" 2>&1 | FileCheck %s --check-prefix=RANK
 // RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 max-tokens=3" 2>&1 | FileCheck %s --check-prefix=TOKENS
+// RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 transport=pigeon" 2>&1 | FileCheck %s --check-prefix=TRANSPORT
+// RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 transport=exact pair-capacity=3" 2>&1 | FileCheck %s --check-prefix=EXACT
+// RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 mesh=string" 2>&1 | FileCheck %s --check-prefix=MESH
+// RUN: not moe-opt %s --split-input-file --moe-partition="axis=ep size=1 pair-capacity=-3" 2>&1 | FileCheck %s --check-prefix=PAIR
 // AXIS: cannot be partitioned: axis is '' and size is 2, expected the name of a mesh axis and a number of ranks of at least 1
 // OWNERS: cannot be partitioned: there are 2 owners, expected 3, one for each expert
 // RANK: cannot be partitioned: an owner is 2, expected a rank, 0 to 1
+// TRANSPORT: cannot be partitioned: transport is 'pigeon', expected exact, capacity or peer
+// MESH: cannot be partitioned: mesh is 'string', expected nvlink or network
+// EXACT: cannot be partitioned: pair-capacity is 3, expected none with transport exact
+// PAIR: cannot be partitioned: pair-capacity is -3, expected at least 1
 // TOKENS: cannot be partitioned: it has 4 tokens, expected at most max-tokens, 3
 
 func.func @uneven(%ids: tensor<4x2xi32>) {

@@ -1,5 +1,11 @@
 // RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2" | FileCheck %s
 // RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=3 owners=2,0,2,1 max-tokens=8 capacity=20 partial-sums=true" | FileCheck %s --check-prefix=OWNERS
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 pair-capacity=4" | FileCheck %s --check-prefix=BLOCKS
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 transport=capacity" | FileCheck %s --check-prefix=ALL
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 mesh=nvlink pair-capacity=4" | FileCheck %s --check-prefix=BLOCKS
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 transport=exact mesh=nvlink" | FileCheck %s
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 mesh=nvlink" | FileCheck %s --check-prefix=PEER
+// RUN: moe-opt %s --split-input-file --moe-partition="axis=ep size=2 transport=peer" | FileCheck %s --check-prefix=PEER
 
 !plan = !moe.plan<groups = 4, rows = 12, tokens = 6, topk = 2>
 
@@ -15,6 +21,21 @@
 // CHECK: %[[N:.*]] = arith.negf %[[T]] : tensor<24x8xf32, #moe.ragged<groups = 2>>
 // CHECK: %[[Y:.*]] = moe.ragged_matmul %[[N]], %[[D]] plan %[[P]]
 // CHECK: moe.combine_ranks %[[Y]], %[[P]], %[[R]] weights %[[S]] : {{.*}} -> tensor<6x8xf32>
+
+// A capacity of pairs of ranks chooses equal blocks.
+// BLOCKS-LABEL: func.func @layer
+// BLOCKS: moe.route %{{.*}} -> !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6, transport = capacity, pair_capacity = 4>
+// BLOCKS: moe.plan %{{.*}} {capacity = 8 : i64} : tensor<8x2xi32> -> !moe.plan<groups = 2, rows = 8, tokens = 8, topk = 2>
+// BLOCKS: moe.dispatch {{.*}} -> tensor<8x8xf32>
+
+// Without one there is room for all slots, and for all tokens.
+// ALL-LABEL: func.func @layer
+// ALL: moe.route %{{.*}} -> !moe.route<{{.*}}, transport = capacity, pair_capacity = 12>
+// ALL: moe.dispatch {{.*}} -> tensor<12x8xf32>
+
+// PEER-LABEL: func.func @layer
+// PEER: moe.route %{{.*}} -> !moe.route<axis = "ep", ranks = 2, groups = 2, topk = 2, max_tokens = 6, tokens = 6, transport = peer>
+// PEER: moe.dispatch {{.*}} -> tensor<12x8xf32>
 
 // OWNERS-LABEL: func.func @layer
 // OWNERS-SAME: tensor<2x8x16xf32>, %{{.*}}: tensor<2x16xf32>, %{{.*}}: tensor<2x8x8xf32>)

@@ -251,7 +251,8 @@ struct SharpenRoute : OpRewritePattern<RouteOp> {
     int64_t tokens = op.getIds().getType().getDimSize(0);
     if (usersTakeAnyPlan(op.getRoute()) && type.getTokens() != tokens && !ShapedType::isDynamic(tokens)) {
       op.getRoute().setType(RouteType::get(op.getContext(), type.getAxis(), type.getRanks(), type.getGroups(),
-                                           type.getTopk(), type.getMaxTokens(), tokens));
+                                           type.getTopk(), type.getMaxTokens(), tokens, type.getTransport(),
+                                           type.getPairCapacity()));
       changed = true;
     }
     return endModification(op, changed, rewriter);

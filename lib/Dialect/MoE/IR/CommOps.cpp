@@ -82,7 +82,7 @@ LogicalResult DispatchOp::verify() {
 LogicalResult CollectOp::verify() {
   // C1
   if (failed(verifyDim(*this, "number of rows of y", getY().getType().getDimSize(0), getRoute().getType().getArrivals(),
-                       "ranks * max_tokens of the route")))
+                       "arrivals of the route")))
     return failure();
   // C2
   if (failed(verifyElementType(*this, getType().getElementType(), getY().getType().getElementType(), "y", true)))
@@ -96,8 +96,7 @@ LogicalResult CombineRanksOp::verify() {
   // C1
   if (failed(verifyDim(*this, "groups of the plan", plan.getGroups(), route.getGroups(), "groups of the route")) ||
       failed(verifyDim(*this, "topk of the plan", plan.getTopk(), route.getTopk(), "topk of the route")) ||
-      failed(verifyDim(*this, "tokens of the plan", plan.getTokens(), route.getArrivals(),
-                       "ranks * max_tokens of the route")) ||
+      failed(verifyDim(*this, "tokens of the plan", plan.getTokens(), route.getArrivals(), "arrivals of the route")) ||
       failed(verifyRagged(*this, "y", getY().getType(), plan)))
     return failure();
   // C2

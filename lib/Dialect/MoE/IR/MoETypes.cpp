@@ -71,7 +71,8 @@ LogicalResult PlanType::verify(function_ref<InFlightDiagnostic()> emitError, int
 //===----------------------------------------------------------------------===//
 
 LogicalResult RouteType::verify(function_ref<InFlightDiagnostic()> emitError, StringRef axis, int64_t ranks,
-                                int64_t groups, int64_t topk, int64_t maxTokens, int64_t tokens) {
+                                int64_t groups, int64_t topk, int64_t maxTokens, int64_t tokens, Transport transport,
+                                int64_t pairCapacity) {
   if (axis.empty())
     return emitError() << "axis is empty, expected the name of a mesh axis";
   if (failed(verifyParameter(emitError, "ranks", ranks, 1)) ||
@@ -86,7 +87,16 @@ LogicalResult RouteType::verify(function_ref<InFlightDiagnostic()> emitError, St
                        << ", expected at most " << INT32_MAX;
   if (llvm::MulOverflow(ranks, groups, experts) || experts > INT32_MAX)
     return emitError() << "ranks * groups is " << ranks << " * " << groups << ", expected at most " << INT32_MAX;
-  return success();
+  if (transport != Transport::Capacity) {
+    if (pairCapacity != 0)
+      return emitError() << "pair_capacity is " << pairCapacity << ", expected it with transport capacity only, not "
+                         << stringifyTransport(transport);
+    return success();
+  }
+  if (pairCapacity > maxTokens * topk)
+    return emitError() << "pair_capacity is " << pairCapacity << ", expected at most " << maxTokens * topk
+                       << " (max_tokens * topk)";
+  return verifyParameter(emitError, "pair_capacity", pairCapacity, 1);
 }
 
 Type PlanType::parse(AsmParser &parser) {

@@ -23,7 +23,7 @@ static DimSource planTokens(Value plan) { return {Kind::PlanTokens, plan, 0, "to
 
 static DimSource routeTokens(Value route) { return {Kind::RouteTokens, route, 0, "tokens of the route"}; }
 static DimSource arrivals(Value route) {
-  return constant(cast<RouteType>(route.getType()).getArrivals(), "ranks * max_tokens of the route");
+  return constant(cast<RouteType>(route.getType()).getArrivals(), "arrivals of the route");
 }
 
 static int64_t typeDim(Value tensor, int64_t number) {

@@ -37,7 +37,8 @@ public:
 private:
   FailureOr<int64_t> getMaxTokens();
   FailureOr<int64_t> getLocalGroups();
-  void createRoute(int64_t groups, int64_t maxTokens);
+  FailureOr<Transport> getTransport();
+  void createRoute(int64_t groups, int64_t maxTokens, Transport transport);
 
   LogicalResult convertUser(Operation *user);
   LogicalResult convert(GatherOp gather);
@@ -69,6 +70,9 @@ struct MoEPartitionPass : moe::impl::MoEPartitionPassBase<MoEPartitionPass> {
     options.owners.assign(owners.begin(), owners.end());
     options.maxTokens = maxTokens;
     options.capacity = capacity;
+    options.transport = transport;
+    options.mesh = mesh;
+    options.pairCapacity = pairCapacity;
     options.partialSums = partialSums;
     if (options.axis.empty() || options.size < 1 || options.size > INT32_MAX) {
       getOperation()->emitError("cannot be partitioned: axis is '")
@@ -122,24 +126,48 @@ FailureOr<int64_t> Partition::getLocalGroups() {
   return *llvm::max_element(owned);
 }
 
-void Partition::createRoute(int64_t groups, int64_t maxTokens) {
+FailureOr<Transport> Partition::getTransport() {
+  if (options.pairCapacity < 0)
+    return op.emitOpError("cannot be partitioned: pair-capacity is ")
+           << options.pairCapacity << ", expected at least 1";
+  bool isNVLink = options.mesh == "nvlink";
+  if (!isNVLink && options.mesh != "network")
+    return op.emitOpError("cannot be partitioned: mesh is '") << options.mesh << "', expected nvlink or network";
+  if (options.transport.empty())
+    return options.pairCapacity > 0 ? Transport::Capacity : isNVLink ? Transport::Peer : Transport::Exact;
+  std::optional<Transport> transport = symbolizeTransport(options.transport);
+  if (!transport)
+    return op.emitOpError("cannot be partitioned: transport is '")
+           << options.transport << "', expected exact, capacity or peer";
+  if (*transport != Transport::Capacity && options.pairCapacity > 0)
+    return op.emitOpError("cannot be partitioned: pair-capacity is ")
+           << options.pairCapacity << ", expected none with transport " << options.transport;
+  return *transport;
+}
+
+void Partition::createRoute(int64_t groups, int64_t maxTokens, Transport transport) {
   PlanType type = op.getPlan().getType();
   MLIRContext *context = op.getContext();
   Location loc = op.getLoc();
-  auto routeType = RouteType::get(context, options.axis, options.size, groups, type.getTopk(), maxTokens,
-                                  op.getIds().getType().getDimSize(0));
+  // Slots of a token, and all of a rank's tokens.
+  int64_t topk = type.getTopk(), most = maxTokens * topk, pairCapacity = 0;
+  if (transport == Transport::Capacity)
+    pairCapacity = options.pairCapacity > 0 ? std::min(options.pairCapacity, most) : most;
+  auto routeType = RouteType::get(context, options.axis, options.size, groups, topk, maxTokens,
+                                  op.getIds().getType().getDimSize(0), transport, pairCapacity);
   DenseI32ArrayAttr owners;
   if (!options.owners.empty())
     owners = builder.getDenseI32ArrayAttr(llvm::to_vector_of<int32_t>(options.owners));
   route = RouteOp::create(builder, loc, routeType, op.getIds(), owners);
   int64_t arrivals = routeType.getArrivals();
-  Value ids =
-      RouteIdsOp::create(builder, loc, RankedTensorType::get({arrivals, type.getTopk()}, builder.getI32Type()), route);
+  Value ids = RouteIdsOp::create(builder, loc, RankedTensorType::get({arrivals, topk}, builder.getI32Type()), route);
   IntegerAttr capacity = options.capacity >= 0 ? builder.getI64IntegerAttr(options.capacity) : op.getCapacityAttr();
-  int64_t rows =
-      capacity ? capacity.getInt()
-               : getStaticPlanRows(arrivals, type.getTopk(), groups, type.getAlign()).value_or(ShapedType::kDynamic);
-  auto planType = PlanType::get(context, groups, rows, arrivals, type.getTopk(), type.getAlign());
+  if (!capacity && pairCapacity > 0 && pairCapacity < routeType.getPairRows() * topk) // no more slots arrive
+    if (std::optional<int64_t> most = getStaticPlanRows(options.size, pairCapacity, groups, type.getAlign()))
+      capacity = builder.getI64IntegerAttr(*most);
+  int64_t rows = capacity ? capacity.getInt()
+                          : getStaticPlanRows(arrivals, topk, groups, type.getAlign()).value_or(ShapedType::kDynamic);
+  auto planType = PlanType::get(context, groups, rows, arrivals, topk, type.getAlign());
   local = PlanOp::create(builder, loc, planType, ids, capacity);
 }
 
@@ -276,13 +304,14 @@ LogicalResult Partition::convertUser(Operation *user) {
 
 LogicalResult Partition::run() {
   FailureOr<int64_t> groups = getLocalGroups(), maxTokens = getMaxTokens();
-  if (failed(groups) || failed(maxTokens))
+  FailureOr<Transport> transport = getTransport();
+  if (failed(groups) || failed(maxTokens) || failed(transport))
     return failure();
   int64_t tokens = op.getIds().getType().getDimSize(0);
   if (!ShapedType::isDynamic(tokens) && tokens > *maxTokens)
     return op.emitOpError("cannot be partitioned: it has ")
            << tokens << " tokens, expected at most max-tokens, " << *maxTokens;
-  createRoute(*groups, *maxTokens);
+  createRoute(*groups, *maxTokens, *transport);
   // Producers first: rows have their new type when their users are looked at.
   SmallVector<Operation *> users(op.getPlan().getUsers());
   llvm::sort(users, [](Operation *a, Operation *b) { return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b); });

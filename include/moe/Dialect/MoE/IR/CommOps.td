@@ -17,7 +17,9 @@ def MoE_RouteOp : MoE_Op<"route"> {
     `moe.plan`: -1 is a dropped slot, and another id that is no expert's is treated as one, with fault `BAD_ID`.
 
     Every rank holds its own tokens, at most `max_tokens` of the route's type, which the runtime checks. On arrival they are ordered by
-    source rank, then by token; there is room for all, ranks * max_tokens, so that none is dropped here.
+    source rank, then by token. With transport `exact` there is room for all, and none is dropped here. With transport `capacity` of
+    the slots of a rank's tokens on another rank the first `pair_capacity` are kept, in the order of token and slot; the others are
+    dropped and counted on the tokens' rank, with fault `OVERFLOW`. A token none of whose slots on a rank are kept does not go there.
 
     Example:
     ```mlir
@@ -49,7 +51,7 @@ def MoE_RouteIdsOp : MoE_TensorOp<"route_ids"> {
     Example: `%i = moe.route_ids %r : !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64> -> tensor<256x2xi32>`
 
     Constraints:
-    - (C1) the result is `[ranks * max_tokens, topk]`.
+    - (C1) the result is `[arrivals, topk]` of the route.
   }];
   let arguments = (ins MoE_RouteType:$route);
   let results = (outs MoE_Ids:$result);
@@ -69,7 +71,7 @@ def MoE_DispatchOp : MoE_TensorOp<"dispatch"> {
     ```
     Constraints:
     - (C1) x has as many rows as the route has tokens.
-    - (C2) the result is `[ranks * max_tokens, H]`, of x's element type.
+    - (C2) the result is `[arrivals, H]` of the route, of x's element type.
   }];
   let arguments = (ins MoE_Matrix:$x, MoE_RouteType:$route);
   let results = (outs MoE_Matrix:$result);
@@ -88,7 +90,7 @@ def MoE_CollectOp : MoE_TensorOp<"collect"> {
         -> tensor<?x64xbf16>
     ```
     Constraints:
-    - (C1) y is `[ranks * max_tokens, H]`.
+    - (C1) y is `[arrivals, H]` of the route.
     - (C2) the result is `[T, H]` of the route's tokens, of y's element type or f32.
   }];
   let arguments = (ins MoE_Matrix:$y, MoE_RouteType:$route);
@@ -101,7 +103,7 @@ def MoE_CombineRanksOp : MoE_TensorOp<"combine_ranks"> {
   let description = [{
     `moe.combine` over ranks: `result[t] = sum_j weights[t, j] * y[row(t, j)]`, where the row lies on the rank of the slot's expert, by the plan
     made there of `moe.route_ids`. By default every slot's row travels back, and the sum is that of `moe.combine`: in
-    slot order in f32, rounded once. Slots dropped there for lack of capacity contribute nothing.
+    slot order in f32, rounded once. Slots dropped there or by the route for lack of capacity contribute nothing.
 
     With `partial_sums` each rank adds a token's rows of its own experts, weighted, in slot order in f32, rounds the sum to y's element
     type, and sends one row back; `moe.collect` says how those are added. So many bytes less travel as tokens have slots on one rank.
@@ -113,7 +115,7 @@ def MoE_CombineRanksOp : MoE_TensorOp<"combine_ranks"> {
           !moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>, tensor<?x2xf32> -> tensor<?x64xbf16>
     ```
     Constraints:
-    - (C1) the plan has the route's groups and topk and ranks * max_tokens tokens; y has a ragged encoding with the plan's groups and
+    - (C1) the plan has the route's groups and topk and its arrivals as tokens; y has a ragged encoding with the plan's groups and
       align, and the plan's rows.
     - (C2) weights is `[T, k]` of the route.
     - (C3) the result is `[T, H]` of the route's tokens, of y's element type or f32.

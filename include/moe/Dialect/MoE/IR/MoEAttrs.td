@@ -59,6 +59,9 @@ def MoE_PlanField : MoE_Enum<"PlanField", "one tensor of a routing plan", [
   I32EnumCase<"Token", 3, "token">, I32EnumCase<"Inverse", 4, "inverse">, I32EnumCase<"Dropped", 5, "dropped">]>;
 def MoE_PlanFieldAttr : MoE_EnumAttr<MoE_PlanField, "field">;
 
+def MoE_Transport : MoE_Enum<"Transport", "how rows travel between ranks", [
+  I32EnumCase<"Exact", 0, "exact">, I32EnumCase<"Capacity", 1, "capacity">, I32EnumCase<"Peer", 2, "peer">]>;
+
 def MoE_RaggedAttr : MoE_Attr<"Ragged", "ragged", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "encoding of a tensor whose rows (dimension 0) are sorted by group";
   let description = [{
@@ -113,17 +116,35 @@ def MoE_RouteType : MoE_Type<"Route", "route"> {
     - `groups`: experts on each rank, at most.
     - `topk`, `tokens`: the shape of the expert ids; tokens is left out where it is dynamic.
     - `max_tokens`: the most tokens that a rank may have.
+    - `transport`: what travels, and how. With `exact` as many rows as there are, whose number the host reads. With `capacity` equal blocks
+      of rows, so that the host reads nothing and a graph can be captured; what has no room is dropped. With `peer` as many rows as there
+      are, by stores into the other ranks' memory, if the target has such kernels (`prog.all_to_all`).
+    - `pair_capacity`: of transport `capacity` only: the most slots that the tokens of one rank may have on another, at most
+      max_tokens * topk, with which none is dropped.
+
+    A token takes a row for all of its slots on a rank. So what one rank sends another (`getPairRows`) is at most max_tokens rows, and with
+    transport `capacity` at most `pair_capacity`. What arrives on a rank has room for as much from each: its *arrivals* are
+    ranks * max_tokens rows, or ranks * min(max_tokens, pair_capacity).
 
     A route cannot be passed to or returned from a function.
-    Example: `!moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>`.
+    Example: `!moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64>`,
+    `!moe.route<axis = "ep", ranks = 4, groups = 2, topk = 2, max_tokens = 64, transport = capacity, pair_capacity = 40>`.
   }];
   let parameters = (ins StringRefParameter<"mesh axis">:$axis, "int64_t":$ranks, "int64_t":$groups, "int64_t":$topk, "int64_t":$max_tokens,
-    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$tokens);
+    DefaultValuedParameter<"int64_t", "::mlir::ShapedType::kDynamic">:$tokens,
+    DefaultValuedParameter<"::mlir::moe::Transport", "::mlir::moe::Transport::Exact">:$transport,
+    DefaultValuedParameter<"int64_t", "0">:$pair_capacity);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Whether every rank sends every other as many rows.
+    bool hasEqualBlocks() const { return getTransport() == Transport::Capacity; }
+    /// The most rows of tokens that one rank sends another.
+    int64_t getPairRows() const {
+      return hasEqualBlocks() ? ::std::min(getMaxTokens(), getPairCapacity()) : getMaxTokens();
+    }
     /// Rows of what arrives on a rank.
-    int64_t getArrivals() const { return getRanks() * getMaxTokens(); }
+    int64_t getArrivals() const { return getRanks() * getPairRows(); }
   }];
 }
 

@@ -69,6 +69,10 @@ def MoEPartitionPass : Pass<"moe-partition"> {
     most is given weights of any contents for the rest. `capacity` is that of a rank, in rows over all sources; a capacity of the plan
     is taken for one.
 
+    How rows travel is `transport`: `exact`, `peer`, or `capacity` with `pair-capacity`, the most slots that one rank's tokens may have on
+    another; by default, and where more is given, it is max-tokens * topk, with which no slot is dropped. Where no transport is given, a
+    `pair-capacity` chooses `capacity`; otherwise it is `peer` where all ranks are in one NVLink domain (`mesh=nvlink`), and `exact` over a network.
+
     Refused by name: other uses of a plan, plans of sizes, group offsets, scales, weights that are not arguments of the function.
 
     Before:
@@ -102,6 +106,9 @@ def MoEPartitionPass : Pass<"moe-partition"> {
     ListOption<"owners", "owners", "int64_t", "rank of each expert (default: consecutive experts in equal parts)">,
     Option<"maxTokens", "max-tokens", "int64_t", /*default=*/"0", "the most tokens of a rank (default: those of the function, if static)">,
     Option<"capacity", "capacity", "int64_t", /*default=*/"-1", "rows of experts on a rank (default: room for all)">,
+    Option<"transport", "transport", "std::string", /*default=*/"", "how rows travel: exact, capacity or peer (default: see above)">,
+    Option<"mesh", "mesh", "std::string", /*default=*/"\"network\"", "what connects the ranks: nvlink or network">,
+    Option<"pairCapacity", "pair-capacity", "int64_t", /*default=*/"0", "slots of one rank's tokens on another (default: room for all)">,
     Option<"partialSums", "partial-sums", "bool", /*default=*/"false", "add a token's rows on the ranks of their experts first">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
