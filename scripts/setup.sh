@@ -14,7 +14,7 @@ packages=(
   cmake ninja-build ccache clang-22 lld-22 libclang-rt-22-dev      # build
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
   flatbuffers-compiler libflatbuffers-dev libxxhash-dev libcli11-dev libgloo-dev libzip-dev libxtensor-dev nlohmann-json3-dev libkainjow-mustache-dev
-  libgtest-dev python3-venv python3-psutil clang-format-22 clang-tidy-22   # tests
+  libgtest-dev openmpi-bin python3-venv python3-psutil clang-format-22 clang-tidy-22   # tests
 )
 
 # step <name> <what it does> <command>...: runs the command, its output in a log; says how long it took.

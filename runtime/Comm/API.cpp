@@ -65,7 +65,7 @@ moe_status *moe_comm_create_processes(const char *store, int32_t rank, int32_t s
     moe_transport transport = {};
     char error[kErrorBytes] = "";
     if (open(store, rank, size, timeoutMs, &transport, error, sizeof(error)) != 0)
-      return MOERT_ERROR(MOE_COMM_FAILED, "rank %d of %d does not find the others in '%s': %s", rank, size, store,
+      return MOERT_ERROR(MOE_COMM_FAILED, "rank %d of %d does not find the others at '%s': %s", rank, size, store,
                          error);
     *comm = makeHandle(createTransportComm(transport, rank, size, timeoutMs));
     return nullptr;
@@ -148,6 +148,13 @@ moe_status *moe_comm_sent(const moe_comm *comm, int32_t peer, uint64_t *bytes) {
     MOERT_TRY(checkRanks(peer, comm->comm->size));
     *bytes = comm->comm->sent[size_t(peer)].load();
     return nullptr;
+  });
+}
+
+moe_status *moe_comm_status(const moe_comm *comm) {
+  return guarded("moe_comm_status", [&]() -> moe_status * {
+    REQUIRE_ARGUMENT(comm);
+    return comm->comm->status();
   });
 }
 

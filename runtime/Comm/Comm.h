@@ -42,6 +42,9 @@ public:
   /// and every other rank gets one too.
   virtual moe_status *exchange(void *stream) = 0;
 
+  /// The failure so far, or null.
+  virtual moe_status *status() = 0;
+
   /// Tells all ranks that this one cannot go on.
   virtual void fail(const char *message) = 0;
 

@@ -7,6 +7,7 @@
 // is an error of all, with the same words.
 //
 //===----------------------------------------------------------------------===//
+#include "TcpStore.h"
 #include "Transport.h"
 
 #include <gloo/rendezvous/context.h>
@@ -26,6 +27,9 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// What the address of a store begins with; a folder does not.
+constexpr const char *kTcp = "tcp://";
+
 /// What a rank tells another in the first two rounds.
 struct Notice {
   uint64_t sends = 0, expects = 0; ///< bytes
@@ -44,8 +48,13 @@ public:
       where.hostname = "localhost";
     context->setTimeout(milliseconds(timeoutMs));
     std::shared_ptr<gloo::transport::Device> device = gloo::transport::tcp::CreateDevice(where);
-    gloo::rendezvous::FileStore files(store);
-    context->connectFullMesh(files, device);
+    if (std::strncmp(store, kTcp, std::strlen(kTcp)) == 0) {
+      TcpStore values(store + std::strlen(kTcp), rank, size, milliseconds(timeoutMs));
+      context->connectFullMesh(values, device);
+    } else {
+      gloo::rendezvous::FileStore files(store);
+      context->connectFullMesh(files, device);
+    }
   }
 
   /// What went wrong, or "". A rank with a failure of its own takes part so that the others hear of it.

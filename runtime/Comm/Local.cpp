@@ -46,6 +46,10 @@ public:
   }
 
   moe_status *exchange(void *stream) override;
+  moe_status *status() override {
+    std::lock_guard<std::mutex> lock(hub->mutex);
+    return hub->failure.empty() ? nullptr : failed();
+  }
   void fail(const char *message) override {
     std::lock_guard<std::mutex> lock(hub->mutex);
     setFailure(message);
@@ -55,6 +59,7 @@ private:
   using Lock = std::unique_lock<std::mutex>;
 
   Hub::Rank &self() { return hub->ranks[size_t(rank)]; }
+  moe_status *failed() { return MOERT_ERROR(MOE_COMM_FAILED, "the communicator has failed: %s", hub->failure.c_str()); }
   void setFailure(const std::string &message) {
     if (hub->failure.empty())
       hub->failure = message;
@@ -126,9 +131,7 @@ moe_status *LocalComm::exchange(void *) {
   // After a failure too the pieces are the caller's again only when nobody reads them; a copy ends by itself.
   hub->changed.wait(lock, [&] { return self().readers == 0; });
   self().send = nullptr;
-  if (good)
-    return nullptr;
-  return MOERT_ERROR(MOE_COMM_FAILED, "the communicator has failed: %s", hub->failure.c_str());
+  return good ? nullptr : failed();
 }
 
 std::vector<std::unique_ptr<Comm>> moert::createLocalComms(int32_t size, uint32_t timeoutMs) {

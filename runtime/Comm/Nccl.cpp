@@ -27,6 +27,10 @@ public:
 
   bool onDevice() const override { return true; }
   moe_status *exchange(void *stream) override;
+  moe_status *status() override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return failure.empty() ? nullptr : failed();
+  }
   void fail(const char *message) override {
     std::lock_guard<std::mutex> lock(mutex);
     setFailure(message);

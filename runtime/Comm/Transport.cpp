@@ -19,6 +19,10 @@ public:
     if (failure.empty() &&
         transport.exchange(transport.context, send.data(), receive.data(), timeoutMs, error, sizeof(error)) != 0)
       failure = error[0] ? error : "the transport says nothing";
+    return status();
+  }
+
+  moe_status *status() override {
     if (failure.empty())
       return nullptr;
     return MOERT_ERROR(MOE_COMM_FAILED, "the communicator has failed: %s", failure.c_str());

@@ -15,7 +15,7 @@ std::unique_ptr<Comm> createTransportComm(const moe_transport &transport, int32_
                                           uint32_t timeoutMs);
 
 /// What libmoert-gloo.so exports as "moert_gloo_open": ranks that are processes, which find each other in folder
-/// `store`. Returns 0, or another number after it has written why to `error`.
+/// `store` or at address "tcp://host:port" of rank 0. Returns 0, or another number after it has written why to `error`.
 using GlooOpen = int(const char *store, int32_t rank, int32_t size, uint32_t timeoutMs, moe_transport *transport,
                      char *error, size_t errorBytes);
 

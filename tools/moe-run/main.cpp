@@ -154,8 +154,16 @@ void bench(const Options &options, Device &device, const std::function<void()> &
         times.front(), times.back(), n, how.c_str());
 }
 
+using Program = std::unique_ptr<moe_program, void (*)(moe_program *)>;
+
+Program loadProgram(const std::string &path) {
+  moe_program *program = nullptr;
+  check(moe_program_load_file(path.c_str(), &program));
+  return {program, moe_program_release};
+}
+
 /// False if a check failed.
-bool runProgram(Options options, moe_comm *comm) {
+bool runProgram(const Program &program, Options options, moe_comm *comm) {
   for (std::string &input : options.inputs)
     input = withRank(input, comm);
   options.output = withRank(options.output, comm);
@@ -163,9 +171,6 @@ bool runProgram(Options options, moe_comm *comm) {
   options.trace = withRank(options.trace, comm);
   options.report = withRank(options.report, comm);
 
-  moe_program *rawProgram = nullptr;
-  check(moe_program_load_file(options.program.c_str(), &rawProgram));
-  std::unique_ptr<moe_program, void (*)(moe_program *)> program(rawProgram, moe_program_release);
   uint32_t entry = chooseEntry(program.get(), options.entry);
   std::string target = moe_program_target(program.get());
   std::unique_ptr<Device> device = openDevice(target, options.device);
@@ -226,6 +231,8 @@ bool runProgram(Options options, moe_comm *comm) {
     start = device->capture(run);
   start();
   device->synchronize();
+  if (comm) // an exchange on a device may have failed after its enqueue
+    check(moe_comm_status(comm));
   moe_fault faults[MOE_NUM_FAULT_KINDS];
   size_t numFaults = MOE_NUM_FAULT_KINDS;
   check(moe_session_poll(session.get(), workspace.get(), faults, &numFaults));
@@ -327,12 +334,15 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 1000000u))
       ->capture_default_str();
   app.add_option("--threads", options.threads, "cpu: worker threads; 0 is one for each core")->capture_default_str();
-  auto *ranks = app.add_option("--ranks", options.ranks.threads,
-                               "cpu: runs this many ranks as threads; {rank} in a file's name is the rank's number")
-                    ->check(CLI::Range(1, 1024));
+  auto *ranks =
+      app.add_option("--ranks", options.ranks.threads,
+                     "runs this many ranks as threads, on cuda each on a GPU of its own, from --device on; {rank} in a "
+                     "file's name is the rank's number")
+          ->check(CLI::Range(1, 1024));
   app.add_option("--store", options.ranks.store,
-                 "cpu: runs one rank of those that torchrun or mpirun started, which find each other in "
-                 "this folder, empty at first")
+                 "runs one rank of those that torchrun or mpirun started, which find each other in this folder, empty "
+                 "at first, or at tcp://host:port of rank 0, or with env:// at MASTER_ADDR and MASTER_PORT; on cuda "
+                 "the GPU is --device plus the rank's number on its host")
       ->excludes(ranks);
   app.add_option("--timeout-ms", options.ranks.timeoutMs, "how long ranks wait for each other; 0 is 30000")
       ->capture_default_str();
@@ -351,7 +361,14 @@ int main(int argc, char **argv) {
     return app.exit(error) ? 1 : 0;
   }
   try {
-    bool good = runRanks(options.ranks, [&](moe_comm *comm) { return runProgram(options, comm); });
+    Program program = loadProgram(options.program);
+    options.ranks.onGpus = std::string(moe_program_target(program.get())) == "cuda";
+    options.ranks.device = options.device;
+    bool good = runRanks(options.ranks, [&](moe_comm *comm, int32_t device) {
+      Options ofRank = options;
+      ofRank.device = device;
+      return runProgram(program, ofRank, comm);
+    });
     if (std::fflush(stdout) || std::ferror(stdout))
       throw Error(std::string("cannot write to standard output: ") + std::strerror(errno));
     return good ? 0 : 1;

@@ -152,7 +152,8 @@ typedef struct moe_comm_options {
  */
 MOE_API moe_status *moe_comm_create_local(int32_t size, const moe_comm_options *options, moe_comm **comms);
 /* Ranks that are processes, for the cpu target; they find each other in folder `store`, which is empty at first and
- * which all of them see. Returns when all are there. Needs libmoert-gloo.so. */
+ * which all of them see, or, with "tcp://host:port", at this address of rank 0's host. Returns when all are there. Needs
+ * libmoert-gloo.so. */
 MOE_API moe_status *moe_comm_create_processes(const char *store, int32_t rank, int32_t size,
                                               const moe_comm_options *options, moe_comm **comm);
 
@@ -195,6 +196,8 @@ MOE_API int32_t moe_comm_rank(const moe_comm *comm); /* -1 for NULL */
 MOE_API int32_t moe_comm_size(const moe_comm *comm); /* 0 for NULL */
 /* Bytes that this rank has sent to another so far. */
 MOE_API moe_status *moe_comm_sent(const moe_comm *comm, int32_t peer, uint64_t *bytes);
+/* How it has failed (MOE_COMM_FAILED), or NULL: for an exchange on a stream, which may fail after its enqueue. */
+MOE_API moe_status *moe_comm_status(const moe_comm *comm);
 /* Makes it fail on all ranks, with this message: for an error that no enqueue has seen. */
 MOE_API void moe_comm_fail(moe_comm *comm, const char *message);
 

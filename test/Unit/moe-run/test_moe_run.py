@@ -6,6 +6,7 @@ The program is written by test/Unit/runtime/WriteTestProgram.cpp.
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -36,8 +37,9 @@ class MoeRun(unittest.TestCase):
         np.savez(self.path(name), **arrays)
         return self.path(name)
 
-    def run_tool(self, *options, program=PROGRAM):
-        return subprocess.run([MOE_RUN, program, *options], capture_output=True, text=True, timeout=60)
+    def run_tool(self, *options, program=PROGRAM, env=()):
+        environment = {**os.environ, **dict(env)}
+        return subprocess.run([MOE_RUN, program, *options], capture_output=True, text=True, timeout=60, env=environment)
 
     def good(self, *options, **keywords):
         result = self.run_tool(*options, **keywords)
@@ -349,13 +351,14 @@ class MoeRun(unittest.TestCase):
         self.assertRegex(result.stderr, "rank 0: COMM_FAILED: .*: rank 1: ")
         self.assertRegex(result.stderr, "rank 1: .*No such file")
 
-    def run_processes(self, options, names):
-        os.mkdir(self.path("store" + names[0]))
-        command = [MOE_RUN, PROGRAM, *options, "--store", self.path("store" + names[0])]
+    def run_processes(self, options, names, store=None, **environment):
+        if store is None:
+            store = self.path("store" + names[0])
+            os.mkdir(store)
         processes = [
             subprocess.Popen(
-                command,
-                env={**os.environ, names[0]: str(rank), names[1]: "2"},
+                [MOE_RUN, PROGRAM, *options, "--store", store],
+                env={**os.environ, names[0]: str(rank), names[1]: "2", **environment},
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -380,6 +383,82 @@ class MoeRun(unittest.TestCase):
         for code, _, text in self.run_processes(options, ("RANK", "WORLD_SIZE")):
             self.assertEqual(code, 1)
             self.assertIn("No such file", text)
+
+    def free_port(self):
+        with socket.socket() as one:
+            one.bind(("localhost", 0))
+            return one.getsockname()[1]
+
+    def test_ranks_that_meet_at_an_address(self):
+        parts, options = self.halves()
+        names = ("RANK", "WORLD_SIZE")
+        self.assertEqual(self.run_processes(options, names, f"tcp://localhost:{self.free_port()}"), [(0, "", "")] * 2)
+        self.check_swapped(parts)
+        # As torchrun says it, with and without an agent that listens at the port itself.
+        self.save("out.0.npz", y=parts[0])
+        port = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(self.free_port())}
+        self.assertEqual(self.run_processes(options, names, "env://", **port), [(0, "", "")] * 2)
+        self.check_swapped(parts)
+        with socket.socket() as agent:
+            agent.bind(("localhost", 0))
+            agent.listen()
+            port.update(MASTER_PORT=str(agent.getsockname()[1]), TORCHELASTIC_USE_AGENT_STORE="True")
+            self.assertEqual(self.run_processes(options, names, "env://", **port), [(0, "", "")] * 2)
+
+    def test_bad_addresses(self):
+        _, options = self.halves()
+        options = (*options, "--timeout-ms", "500")
+        names = ("RANK", "WORLD_SIZE")
+        port = self.free_port()
+        for store, message in (
+            ("tcp://nowhere", "'nowhere' is no address, expected host:port"),
+            ("tcp://localhost:port", "'localhost:port' is no address: "),
+            ("env://", "--store env:// needs MASTER_ADDR and MASTER_PORT, which are not set"),
+        ):
+            for code, _, text in self.run_processes(options, names, store):
+                self.assertEqual(code, 1)
+                self.assertIn(message, text)
+        with socket.socket() as other:
+            other.bind(("localhost", port))
+            other.listen()
+            (_, _, first), (_, _, second) = self.run_processes(options, names, f"tcp://localhost:{port}")
+            self.assertIn(f"rank 0 cannot listen at 'localhost:{port}'", first)
+            self.assertIn("rank 0 has left, or '", second)
+        self.bad(
+            f"rank 1 of 2 does not find the others at 'tcp://localhost:{port}': rank 0 does not answer",
+            *options,
+            "--store",
+            f"tcp://localhost:{port}",
+            env={"RANK": "1", "WORLD_SIZE": "2"},
+        )
+        self.bad(
+            f"rank 0 of 2 does not find the others at 'tcp://localhost:{port}': ",
+            *options,
+            "--store",
+            f"tcp://localhost:{port}",
+            env={"RANK": "0", "WORLD_SIZE": "2"},
+        )
+
+    def test_ranks_under_mpirun(self):
+        parts, options = self.halves()
+        os.mkdir(self.path("mpi"))
+        mpirun = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+        for store in (self.path("mpi"), f"tcp://localhost:{self.free_port()}"):
+            done = subprocess.run(
+                [*mpirun, MOE_RUN, PROGRAM, *options, "--store", store], capture_output=True, text=True
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            self.check_swapped(parts)
+            for rank in range(2):
+                os.remove(self.path(f"out.{rank}.npz"))
+        _, options = self.halves((6, 8))
+        done = subprocess.run(
+            [*mpirun, MOE_RUN, PROGRAM, *options, "--store", f"tcp://localhost:{self.free_port()}"],
+            capture_output=True,
+            text=True,
+        )
+        self.assertNotEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "rank [01]: COMM_FAILED: .*rank [01] sends")
 
     def test_bench(self):
         a, b = self.pair()

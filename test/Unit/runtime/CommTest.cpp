@@ -211,10 +211,13 @@ TEST(Comm, ARankThatLeaves) {
 
 TEST(Comm, SizesThatDisagree) {
   std::vector<CommPtr> comms = createComms(2);
+  EXPECT_EQ(moe_comm_status(comms[0].get()), nullptr);
   for (const std::string &message : exchangeBlocks(comms, {4, 6}))
     EXPECT_TRUE(message.find("rank 0 sends 16 bytes to rank 1, which expects 24") != std::string::npos ||
                 message.find("rank 1 sends 24 bytes to rank 0, which expects 16") != std::string::npos)
         << message;
+  for (const CommPtr &comm : comms)
+    expectError(moe_comm_status(comm.get()), MOE_COMM_FAILED, "the communicator has failed: rank ");
 }
 
 TEST(Comm, AnErrorOfOneRankReachesAll) {
