@@ -145,10 +145,9 @@ bool isElementwise(Operation *op);
 LogicalResult lowerElementwise(Operation *op, Lowering &lowering);
 
 /// Rows of type `type`: row t is the sum over the slots j of weights[t, j] * y[inverse[t, j]], in slot order in f32.
-/// Slots without a row or with weight 0 contribute nothing. `weights` may be null, for 1; with `bounds` other rows are
-/// zero.
-Value createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds, RankedTensorType type,
-                    OpFoldResult rows, NanPolicy nan = NanPolicy::Last);
+/// Slots without a row or with weight 0 contribute nothing. `weights` may be null, for 1.
+Value createCombine(Lowering &lowering, Value y, Value inverse, Value weights, RankedTensorType type, OpFoldResult rows,
+                    NanPolicy nan = NanPolicy::Last);
 // Route.cpp
 LogicalResult lower(RouteOp op, Lowering &lowering);
 LogicalResult lower(RouteIdsOp op, Lowering &lowering);

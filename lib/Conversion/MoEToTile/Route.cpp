@@ -127,7 +127,7 @@ static Value createCollect(Lowering &lowering, Value y, const Route &route, Rout
   int64_t rows = cast<RankedTensorType>(route.send.token.getType()).getDimSize(0);
   auto backType = RankedTensorType::get({rows, yType.getDimSize(1)}, yType.getElementType());
   Value back = createExchange(lowering, y, route.arrived, route.getBounds(route.send), backType, route.send.rows, type);
-  return createCombine(lowering, back, route.send.inverse, Value(), Value(), result, route.tokens);
+  return createCombine(lowering, back, route.send.inverse, Value(), result, route.tokens);
 }
 
 LogicalResult to_tile::lower(DispatchOp op, Lowering &lowering) {
@@ -354,7 +354,7 @@ static Value createSlotCombine(CombineRanksOp op, Lowering &lowering, const Rout
                                        body.yield(body.load(0, arith::IndexCastOp::create(b, index, row).getResult()));
                                      })[0];
   Value back = createExchange(lowering, packed, leaving, route.getBounds(home), withRowsOf(home), home.rows, type);
-  return createCombine(lowering, back, home.inverse, op.getWeights(), Value(), cast<RankedTensorType>(op.getType()),
+  return createCombine(lowering, back, home.inverse, op.getWeights(), cast<RankedTensorType>(op.getType()),
                        route.tokens);
 }
 
@@ -367,8 +367,8 @@ static Value createPartialCombine(CombineRanksOp op, Lowering &lowering, const R
     weights = createDispatch(lowering, weights, route, type);
   int64_t arrivals = type.getArrivals();
   auto sumType = RankedTensorType::get({arrivals, yType.getDimSize(1)}, yType.getElementType());
-  Value sums = createCombine(lowering, op.getY(), lowering.getPlan(op.getPlan()).inverse, weights, route.arrived,
-                             sumType, lowering.b.getIndexAttr(arrivals));
+  Value sums = createCombine(lowering, op.getY(), lowering.getPlan(op.getPlan()).inverse, weights, sumType,
+                             lowering.b.getIndexAttr(arrivals));
   return createCollect(lowering, sums, route, type, cast<RankedTensorType>(op.getType()));
 }
 

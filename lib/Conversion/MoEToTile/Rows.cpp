@@ -110,8 +110,8 @@ LogicalResult to_tile::lower(GatedActivationOp op, Lowering &lowering) {
 // Combine
 //===----------------------------------------------------------------------===//
 
-Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value weights, Value bounds,
-                             RankedTensorType type, OpFoldResult rows, NanPolicy nan) {
+Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value weights, RankedTensorType type,
+                             OpFoldResult rows, NanPolicy nan) {
   SmallVector<Value> ins{y, inverse};
   if (weights)
     ins.push_back(weights);
@@ -136,7 +136,7 @@ Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value w
     return arith::SelectOp::create(b, skip, sum, arith::AddFOp::create(b, sum, product));
   };
   int64_t topk = cast<RankedTensorType>(inverse.getType()).getDimSize(1);
-  return lowering.createRows(ins, bounds, type, rows, [&](RowBody &body) {
+  return lowering.createRows(ins, Value(), type, rows, [&](RowBody &body) {
     Value sum = body.constant(VectorType::get(type.getDimSize(1), body.b.getF32Type()), 0.0);
     for (int64_t slot = 0; slot < topk; ++slot)
       sum = accumulate(body, sum, slot);
@@ -149,7 +149,7 @@ LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {
     return failure();
   const Plan &plan = lowering.getPlan(op.getPlan());
   lowering.replace(op,
-                   createCombine(lowering, op.getY(), plan.inverse, op.getWeights(), Value(),
+                   createCombine(lowering, op.getY(), plan.inverse, op.getWeights(),
                                  cast<RankedTensorType>(op.getType()), lowering.getDim(plan.inverse, 0), op.getNan()));
   return success();
 }

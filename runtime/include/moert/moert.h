@@ -152,8 +152,8 @@ typedef struct moe_comm_options {
  */
 MOE_API moe_status *moe_comm_create_local(int32_t size, const moe_comm_options *options, moe_comm **comms);
 /* Ranks that are processes, for the cpu target; they find each other in folder `store`, which is empty at first and
- * which all of them see, or, with "tcp://host:port", at this address of rank 0's host. Returns when all are there. Needs
- * libmoert-gloo.so. */
+ * which all of them see, or, with "tcp://host:port", at this address of rank 0's host. Returns when all are there.
+ * Needs libmoert-gloo.so. */
 MOE_API moe_status *moe_comm_create_processes(const char *store, int32_t rank, int32_t size,
                                               const moe_comm_options *options, moe_comm **comm);
 

@@ -72,7 +72,7 @@ func.func @combine(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf3
 // CHECK: %[[ARRIVED:.*]] = tile.offsets
 // CHECK: %[[LOCAL:.*]]:6 = tile.plan ids(%{{.*}} : tensor<16x2xi32>)
 // CHECK: %[[WEIGHTS:.*]] = prog.all_to_all %{{.*}} -> tensor<16x2xf32>
-// CHECK: %[[SUMS:.*]] = tile.rows ins(%{{.*}}, %[[LOCAL]]#4, %[[WEIGHTS]] {{.*}} bounds(%[[ARRIVED]]
+// CHECK: %[[SUMS:.*]] = tile.rows ins(%{{.*}}, %[[LOCAL]]#4, %[[WEIGHTS]] :
 // CHECK: prog.all_to_all %[[SUMS]] send %[[ARRIVED]] receive %[[SEND]]#1
 // CHECK-NOT: tile.plan
 func.func @partial(%x: tensor<?x8xf32>, %ids: tensor<?x2xi32>, %w: tensor<?x2xf32>) -> tensor<?x8xf32> {
