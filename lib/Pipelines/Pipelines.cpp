@@ -26,6 +26,7 @@ void moe::buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options) {
   pm.addPass(createMoENormalizeStablehloPass());
   pm.addPass(createConvertStablehloToMoEPass());
   pm.addPass(createMoERaiseStablehloPass());
+  pm.addPass(createMoERaiseRestPass());
   pm.addPass(createMoEPrepareInputPass());
   // Nothing is folded before the check: what is refused should not depend on what could be simplified.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));

@@ -96,6 +96,34 @@ def MoERaiseStablehloPass : Pass<"moe-raise-stablehlo", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def MoERaiseRestPass : Pass<"moe-raise-rest", "::mlir::ModuleOp"> {
+  let summary = "makes tile.rows of what is left of StableHLO and works row by row";
+  let description = [{
+    Runs after `moe-raise-stablehlo`, for what no idiom explains: the work between the products of a backward pass. Broadcasts
+    along rows or columns, slices and concatenations of columns, reshapes between matrices of few columns and vectors, sums
+    and maxima of rows, elements by number where the numbers are in range, and their adjoints become a `tile.rows` each, which
+    `tile-fuse` joins. Products over all tokens whose one side has as many columns as there are experts become ragged products
+    with one group, and those of the other side `moe.logits`. What else there is stays.
+
+    Before:
+    ```mlir
+    %0 = "stablehlo.slice"(%x) <{limit_indices = array<i64: 4, 3>, start_indices = array<i64: 0, 1>, strides = array<i64: 1, 1>}>
+        : (tensor<4x6xf32>) -> tensor<4x2xf32>
+    ```
+    After:
+    ```mlir
+    %0 = tile.rows ins(%x : tensor<4x6xf32>) outs(%init : tensor<4x2xf32>) {
+    ^bb0(%r: index, %xs: tensor<4x6xf32>):
+      %row = tile.load %xs[%r] : tensor<4x6xf32> -> vector<6xf32>
+      %s = vector.extract_strided_slice %row {offsets = [1], sizes = [2], strides = [1]} : vector<6xf32> to vector<2xf32>
+      tile.yield %s : vector<2xf32>
+    } -> tensor<4x2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tile::TileDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
+}
+
 def MoEOutlineIslandsPass : Pass<"moe-outline-islands", "::mlir::ModuleOp"> {
   let summary = "moves what moe can compute of StableHLO functions into functions of its own";
   let description = [{
@@ -104,10 +132,12 @@ def MoEOutlineIslandsPass : Pass<"moe-outline-islands", "::mlir::ModuleOp"> {
     with the attribute `moe.island`, which the function calls. All other ops stay as they were, but for what only fed the
     islands. Whatever leaves an island comes back only into a later one; plans do not leave, they are made again.
 
+    If with `moe-raise-rest` nothing of the function is left, all of it is one island.
+
     A remark says which op an island begins after or ends before.
   }];
-  let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tensor::TensorDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::math::MathDialect"];
+  let dependentDialects = ["::mlir::moe::MoEDialect", "::mlir::tile::TileDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
 def ConvertMoEToTilePass : Pass<"convert-moe-to-tile"> {

@@ -8,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OpDefinition.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -17,7 +18,7 @@ using namespace mlir::moe::stablehlo;
 // The copy
 //===----------------------------------------------------------------------===//
 
-RaisedCopy::RaisedCopy(func::FuncOp original, ModuleOp module) {
+RaisedCopy::RaisedCopy(func::FuncOp original, ModuleOp module, bool rest) {
   // The functions it calls come along: they are inlined.
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   for (auto other : original->getParentOfType<ModuleOp>().getOps<func::FuncOp>())
@@ -37,6 +38,8 @@ RaisedCopy::RaisedCopy(func::FuncOp original, ModuleOp module) {
   normalize(module);
   importRaggedDots(module);
   raiseIdioms(module);
+  if (rest)
+    raiseRest(module);
 
   for (auto [argument, other] : llvm::zip_equal(original.getArguments(), copy.getArguments())) {
     raised[argument] = other;
@@ -80,6 +83,23 @@ void Islands::add(Operation *op) {
   members.insert(op);
   for (Value operand : op->getOperands())
     add(operand.getDefiningOp());
+}
+
+Islands::Islands(ValueRange results) {
+  SmallVector<Value> work(results);
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || members.contains(op))
+      continue;
+    if (!isOfMoE(op) && !isa<tile::RowsOp, tensor::CastOp, tensor::EmptyOp, arith::ConstantOp>(op) &&
+        !isKernelElementwise(op)) {
+      members.clear();
+      return;
+    }
+    members.insert(op);
+    llvm::append_range(work, op->getOperands());
+  }
+  count = members.empty() ? 0 : 1;
 }
 
 Islands::Islands(RaisedCopy &copy) {

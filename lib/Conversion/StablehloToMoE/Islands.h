@@ -14,8 +14,8 @@ namespace mlir::moe::stablehlo {
 /// original became, so that both sides of an island can be found in the original.
 class RaisedCopy {
 public:
-  /// Makes the copy in `module`, and raises it there.
-  RaisedCopy(func::FuncOp original, ModuleOp module);
+  /// Makes the copy in `module`, and raises it there: its idioms, and with `rest` what else works row by row.
+  RaisedCopy(func::FuncOp original, ModuleOp module, bool rest);
 
   Block &block() { return copy.getBody().front(); }
   /// What a value of the original became.
@@ -33,6 +33,8 @@ private:
 class Islands {
 public:
   explicit Islands(RaisedCopy &copy);
+  /// All that the results are made of, as one island; none if moe cannot compute some of it.
+  explicit Islands(ValueRange results);
 
   bool empty() const { return members.empty(); }
   bool contains(Value value) const { return value.getDefiningOp() && members.contains(value.getDefiningOp()); }
@@ -53,9 +55,10 @@ private:
 /// Functions without StableHLO are none of these steps' business.
 bool hasStablehlo(func::FuncOp function);
 
-/// Raises the idioms of all functions of the module, in place.
+/// Raises the idioms of all functions of the module, in place; then what else works row by row.
 void raiseIdioms(ModuleOp module);
-/// The same for the other two steps before it.
+void raiseRest(ModuleOp module);
+/// The same for the other two steps before them.
 void normalize(ModuleOp module);
 void importRaggedDots(ModuleOp module);
 

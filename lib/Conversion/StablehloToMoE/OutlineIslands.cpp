@@ -6,9 +6,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "moe/Conversion/Passes.h"
 #include "moe/Dialect/MoE/IR/MoE.h"
+#include "moe/Dialect/Tile/IR/Tile.h"
 #include <functional>
 
 namespace mlir::moe {
@@ -306,23 +308,36 @@ static llvm::SetVector<func::FuncOp> findCandidates(ModuleOp module, SymbolTable
   return found;
 }
 
-static void outline(func::FuncOp function, SymbolTable &symbols) {
+/// Whether nothing but one call is left.
+static bool isOneCall(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  return llvm::hasNItems(block, 2) && isa<func::CallOp>(block.front());
+}
+
+/// Tries to cut out islands: all of the function as one, or those around ragged products.
+static bool outline(func::FuncOp function, SymbolTable &symbols, bool whole) {
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(function.getLoc());
   // What is cut is a clone: it is thrown away if the cut fails.
-  auto cut = cast<func::FuncOp>(OpBuilder(function).clone(*function));
-  RaisedCopy copy(cut, *scratch);
-  Islands islands(copy);
-  if (!islands.empty()) {
-    Outliner outliner(cut, copy, islands, symbols);
-    if (outliner.run()) {
-      outliner.remark();
-      function.getBody().takeBody(cut.getBody());
-    } else {
-      outliner.eraseIslands();
-      function.emitRemark("is left as it is: its islands cannot be cut out");
-    }
+  OwningOpRef<func::FuncOp> cut = cast<func::FuncOp>(OpBuilder(function).clone(*function));
+  RaisedCopy copy(*cut, *scratch, whole);
+  auto raised = [&](Value value) { return copy.getRaised(value); };
+  Islands islands = whole ? Islands(llvm::map_to_vector(cut->getBody().front().getTerminator()->getOperands(), raised))
+                          : Islands(copy);
+  if (islands.empty())
+    return !whole;
+  Outliner outliner(*cut, copy, islands, symbols);
+  if (!outliner.run() || (whole && !isOneCall(*cut))) {
+    outliner.eraseIslands();
+    return false;
   }
-  cut.erase();
+  outliner.remark();
+  function.getBody().takeBody(cut->getBody());
+  return true;
+}
+
+static void outline(func::FuncOp function, SymbolTable &symbols) {
+  if (!outline(function, symbols, /*whole=*/true) && !outline(function, symbols, /*whole=*/false))
+    function.emitRemark("is left as it is: its islands cannot be cut out");
 }
 
 /// Private functions that nothing names.

@@ -21,6 +21,9 @@ void populatePlanPatterns(RewritePatternSet &patterns);
 void populateRowPatterns(RewritePatternSet &patterns);
 void populateActivationPatterns(RewritePatternSet &patterns);
 
+/// A product of tokens and a router, in either layout.
+LogicalResult raiseLogits(Operation *dot, PatternRewriter &rewriter);
+
 //===----------------------------------------------------------------------===//
 // Parts of idioms
 //===----------------------------------------------------------------------===//

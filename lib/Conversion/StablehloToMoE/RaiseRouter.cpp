@@ -233,7 +233,9 @@ static Operation *findRouterProduct(Value value, int depth = 0) {
   return nullptr;
 }
 
-static LogicalResult raiseLogits(Operation *dot, PatternRewriter &rewriter) {
+} // namespace
+
+LogicalResult stablehlo::raiseLogits(Operation *dot, PatternRewriter &rewriter) {
   Value x = dot->getOperand(0), router = dot->getOperand(1);
   RankedTensorType type = getTensor(dot->getResult(0));
   std::optional<Dimensions> dims = getDimensions(dot, "dot_dimension_numbers");
@@ -270,6 +272,7 @@ static LogicalResult raiseLogits(Operation *dot, PatternRewriter &rewriter) {
   return success();
 }
 
+namespace {
 template <typename OpTy> struct RaiseLogits : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {

@@ -112,6 +112,7 @@ bool stablehlo::isWellFormed(Operation *op) {
       {"stablehlo.broadcast_in_dim", {1, 1, isBroadcast}},
       {"stablehlo.clamp", {3, 1, isAny}},
       {"stablehlo.compare", {2, 1, sameShapes}},
+      {"stablehlo.concatenate", {-1, 1, isAny}},
       {"stablehlo.constant", {0, 1, isAny}},
       {"stablehlo.convert", {1, 1, sameShapes}},
       {"stablehlo.divide", {2, 1, sameShapes}},
@@ -138,6 +139,7 @@ bool stablehlo::isWellFormed(Operation *op) {
       {"stablehlo.sqrt", {1, 1, sameShapes}},
       {"stablehlo.subtract", {2, 1, sameShapes}},
       {"stablehlo.tanh", {1, 1, sameShapes}},
+      {"stablehlo.transpose", {1, 1, isAny}},
       {"stablehlo.xor", {2, 1, sameShapes}},
   };
   auto form = kForms.find(isTopK(op) ? "chlo.top_k" : op->getName().getStringRef());
