@@ -26,23 +26,25 @@ def blocks(size: int) -> str:
 
 
 def worker(folder: str, rank: str, size: str, timeout_ms: str, mode: str) -> None:
-    """Exchanges again and again; says what happens. `mode` is what this rank does: work, die, sleep or disagree."""
+    """Exchanges again and again; says what happens. `mode` is what this rank does: work, die, sleep, come late or disagree."""
     blob = Path(folder, "blocks.moe").read_bytes()
     comm = Comm.processes(os.path.join(folder, "store"), int(rank), int(size), int(timeout_ms))
     program = Program(blob)
     try:
         for step in range(5):
+            begin = time.monotonic()
             if step == 3 and mode == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if step == 3 and mode == "sleep":
-                time.sleep(3600)
+            if step == 3 and mode in ("sleep", "late"):
+                time.sleep(3600 if mode == "sleep" else 6)
             rows = int(size) + (1 if step == 3 and mode == "disagree" else 0)
             x = np.full((rows, 3), 10 * int(rank) + step, f32)
             (y,) = program.run(x, threads=1, comm=comm)
             assert (y[:, 0] == 10 * np.arange(int(size)) + step).all(), y
     except MoeError as error:
+        seconds = time.monotonic() - begin
         comm.fail(str(error))
-        print(f"{error.code}: {error}")
+        print(f"{error.code}: {error}\nafter {seconds:.0f} s")
         sys.exit(1)
     assert comm.sent() == [5 * 12] * int(size)
     print("done")
@@ -90,6 +92,14 @@ def case_a_rank_that_is_killed_is_an_error_of_all_others() -> None:
         code, text = found[rank]
         assert code == 1 and text.startswith("COMM_FAILED") and "rank 1" in text, found
     assert time.monotonic() - started < 60, "they waited for longer than the time-out"
+
+
+def case_a_rank_that_is_killed_is_noticed_while_another_is_late() -> None:
+    found = run(3, {1: "die", 2: "late"})
+    for rank in (0, 2):
+        code, text = found[rank]
+        assert code == 1 and text.startswith("COMM_FAILED") and "rank 1" in text, found
+    assert int(found[0][1].split()[-2]) < 5, f"it was noticed when the other had come: {found}"
 
 
 def case_a_rank_that_never_calls_is_an_error_of_all_others() -> None:
