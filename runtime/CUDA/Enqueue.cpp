@@ -14,6 +14,9 @@
 using namespace moert;
 using namespace moert::cuda;
 
+/// Blocks of kernels that take more shared memory fill an SM.
+static constexpr uint32_t kMostSharedEarly = 96 << 10;
+
 namespace {
 
 /// One enqueue under way.
@@ -122,8 +125,10 @@ moe_status *Run::launch(const Step &step) {
       return named(("kernel '" + std::string(kernel.name) + "', parameter " + std::to_string(i)).c_str(), status);
   }
   uint32_t blocks = cuda.perSM ? cuda.perSM * executor.multiprocessors / cuda.cluster * cuda.cluster : cuda.blocks;
-  // Kernels begin with griddepcontrol.wait, so a launch overlaps the end of the kernel before it.
-  LaunchAttribute attributes[] = {{kProgrammaticStreamSerialization, 0, {1}},
+  // Kernels begin with griddepcontrol.wait, so a launch may overlap the end of the kernel before it. But blocks that
+  // fill an SM would be strewn over the SMs as those come free, and blocks that read the same weights at the same time
+  // belong on neighbours, which the L2 serves together.
+  LaunchAttribute attributes[] = {{kProgrammaticStreamSerialization, 0, {cuda.shared <= kMostSharedEarly}},
                                   {kClusterDimension, 0, {cuda.cluster, 1, 1}}};
   LaunchConfig config = {blocks, 1, 1, cuda.threads, 1, 1, cuda.shared, stream, attributes, cuda.cluster > 1 ? 2u : 1u};
   if (Result result = driver.LaunchKernelEx(&config, executor.functions[number], pointers, nullptr))
