@@ -56,6 +56,13 @@ void moe::buildTilePipeline(OpPassManager &pm, const PipelineOptions &options) {
   addCleanup(pm);
 }
 
+void moe::buildCUDATilePipeline(OpPassManager &pm, const PipelineOptions &options,
+                                const sm90::SM90ChooseGathersPassOptions &gathers) {
+  buildTilePipeline(pm, options);
+  pm.addNestedPass<func::FuncOp>(sm90::createSM90ChooseGathersPass(gathers));
+  addCleanup(pm);
+}
+
 void moe::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createMoEBufferizePass());
   addCleanup(pm);

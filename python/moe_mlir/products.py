@@ -15,6 +15,15 @@ SILU = """  ^bb0(%gate: f32, %up: f32):
 """
 
 
+# Schedules by name, where one is asked for: of products that gather their rows.
+SCHEDULES = {
+    "pingpong": "roles = pingpong, m = 64, n = 256, stages = 4",
+    "pingpong-dynamic": "roles = pingpong, m = 128, n = 128, stages = 4, order = dynamic",
+    "cluster": "m = 128, n = 256, stages = 4, cluster = 2, order = dynamic",
+    "dynamic": "m = 128, n = 256, stages = 4, order = dynamic",
+}
+
+
 def tensor(shape: tuple[int | None, ...], dtype: str, encoding: str = "") -> str:
     sizes = "".join("?x" if s is None else f"{s}x" for s in shape)
     return f"tensor<{sizes}{dtype}{encoding}>"
@@ -28,7 +37,7 @@ class Product:
     [, the input that is added to, or the index of `gather`].
 
     `gather`: row r of y is made of row index[r] of x[T, k], of zeros where that is -1. `gate`: y[M, n / 2] is silu(gate) * up of
-    the halves of a row (`concatenated`) or of its even and odd columns (`interleaved`).
+    the halves of a row (`concatenated`) or of its even and odd columns (`interleaved`). `schedule` names one of SCHEDULES.
     """
 
     k: int
@@ -45,6 +54,7 @@ class Product:
     gather: bool = False
     gate: str | None = None
     precision: str = "exact"
+    schedule: str | None = None
 
     @property
     def name(self) -> str:
@@ -58,6 +68,7 @@ class Product:
         parts += [self.gate] if self.gate else []
         parts += [self.sizes] if self.sizes != "i32" else []
         parts += [self.precision] if self.precision != "exact" else []
+        parts += [self.schedule] if self.schedule else []
         return "_".join(parts)
 
     @property
@@ -119,6 +130,9 @@ class Product:
         bounds = f"tensor<{self.groups}x2xi64>"
         attributes = [f"layout = #tile.rhs<{self.layout}>", f"group_offset = {self.offset} : i64"]
         attributes += [f"precision = #tile.precision<{self.precision}>", f"accs = #tile.accs<{self.gate or 'single'}>"]
+        if self.schedule:
+            registers = "producer_registers = 56, consumer_registers = 224"
+            attributes += [f"sm90.schedule = #sm90.schedule<{SCHEDULES[self.schedule]}, {registers}>"]
         body = SILU if self.gate else "  ^bb0(%result: f32):\n"
         round_to = f"    %out = arith.truncf %result : f32 to {self.out}\n" if self.out != "f32" else ""
         return f"""func.func @main(%x: {x}, %rhs: {rhs}, %sizes: {sizes}, %index: {index}) -> {out} {{

@@ -66,6 +66,7 @@ private:
   /// Runs a pipeline on `root` and dumps it.
   LogicalResult run(Phase phase, ModuleOp root, function_ref<void(OpPassManager &)> build);
   LogicalResult dump(Phase phase, ModuleOp root);
+  void buildTile(OpPassManager &pm);
   FailureOr<SmallVector<char, 0>> compileSharedObject(ModuleOp kernels);
   /// Also says in cudaKernels what ptxas and the kernels say of themselves.
   FailureOr<SmallVector<char, 0>> compileCubin(ModuleOp kernels);
@@ -147,12 +148,20 @@ FailureOr<SmallVector<char, 0>> Compiler::compileCubin(ModuleOp kernels) {
   return std::move(code->cubin);
 }
 
+void Compiler::buildTile(OpPassManager &pm) {
+  // One schedule for all products says nothing of what is fast.
+  bool keep = options.keepGathers || !options.schedules.schedule.empty();
+  if (options.target == TargetKind::CPU || keep)
+    return buildTilePipeline(pm, options.pipeline);
+  buildCUDATilePipeline(pm, options.pipeline, {options.schedules.rows, options.schedules.table});
+}
+
 FailureOr<SmallVector<char, 0>> Compiler::compile() {
   if (failed(dump(Phase::Input, module)))
     return failure();
   const std::pair<Phase, std::function<void(OpPassManager &)>> phases[] = {
       {Phase::MoE, [&](OpPassManager &pm) { buildMoEPipeline(pm, options.pipeline); }},
-      {Phase::Tile, [&](OpPassManager &pm) { buildTilePipeline(pm, options.pipeline); }},
+      {Phase::Tile, [&](OpPassManager &pm) { buildTile(pm); }},
       {Phase::Bufferized, buildBufferizePipeline},
       {Phase::Prog, buildProgPipeline},
   };

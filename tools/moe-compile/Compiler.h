@@ -22,6 +22,7 @@ struct CompilerOptions {
   CPULevel level;                                 ///< of the cpu target
   CUDATargetOptions cuda;                         ///< of the cuda target
   sm90::SM90ChooseSchedulesPassOptions schedules; ///< of the cuda target
+  bool keepGathers = false;                       ///< of the cuda target: in products, whatever a copy would cost
   PipelineOptions pipeline;
   /// Where to write one file a phase, and a reproducer of a failure; "" for nowhere. It exists.
   std::string dumpDir;

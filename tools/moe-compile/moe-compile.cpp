@@ -60,6 +60,10 @@ static cl::opt<int64_t>
          cl::desc("cuda: rows that products are expected to have in all groups together (tokens times experts "
                   "a token), for the choice of schedules; default: 512 a group, and at least 4096"),
          cl::init(0), cl::cat(category));
+static cl::opt<bool> keepGathers("keep-gathers",
+                                 cl::desc("cuda: products gather their rows even where copying those first is "
+                                          "expected to be faster; so does --schedule"),
+                                 cl::cat(category));
 static cl::opt<Phase>
     lastPhase("compile-to", cl::desc("the last phase to run, whose result is the output"), cl::init(Phase::Program),
               cl::cat(category),
@@ -115,6 +119,7 @@ static llvm::Expected<CachedProgram> findPlace(const CompilerOptions &options, S
     place->add(options.schedules.schedule);
     place->add(std::to_string(options.schedules.rows));
     place->addFile(options.schedules.table);
+    place->add(options.keepGathers ? "keep-gathers" : "");
   } else {
     place->add(options.level.name);
   }
@@ -158,7 +163,7 @@ int main(int argc, char **argv) {
   if (target != "cpu" && !isCuda)
     return fail("target is '" + target + "', expected cpu or cuda");
   for (cl::Option *option : std::initializer_list<cl::Option *>{&chip, &ptxVersion, &ptxas, &schedule, &scheduleTable,
-                                                                &tuneTable, &tuneSeed, &rows})
+                                                                &tuneTable, &tuneSeed, &rows, &keepGathers})
     if (option->getNumOccurrences() && !isCuda)
       return fail("--" + option->ArgStr + " is for --target=cuda only");
   if (rows < 0)
@@ -206,6 +211,7 @@ int main(int argc, char **argv) {
     options.schedules.schedule = schedule;
     options.schedules.rows = rows;
     options.schedules.table = scheduleTable;
+    options.keepGathers = keepGathers;
     if (failed(checkCUDATarget(options.cuda, nowhere)))
       return 1;
     if (!tuneTable.empty())

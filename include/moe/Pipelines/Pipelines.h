@@ -30,6 +30,9 @@ struct PipelineOptions {
 void buildMoEPipeline(OpPassManager &pm, const PipelineOptions &options);
 /// `tile`: structured ops on tensors, fused.
 void buildTilePipeline(OpPassManager &pm, const PipelineOptions &options);
+/// The same for the cuda target, which copies gathered rows where that is faster.
+void buildCUDATilePipeline(OpPassManager &pm, const PipelineOptions &options,
+                           const sm90::SM90ChooseGathersPassOptions &gathers);
 /// `bufferized`: the same ops on memrefs.
 void buildBufferizePipeline(OpPassManager &pm);
 /// `prog`: kernels in module @kernels and host programs with a planned arena.

@@ -98,6 +98,8 @@ private:
       emit.op<SendOp>(tile, queue, cursor);
     emit.op<WaitOp>(queue, cursor);
     Value number = emit.op<ReceiveOp>(emit.i32(), queue, cursor);
+    if (!op.getCounter())
+      emit.syncWarp(); // one lane releases it for all
     emit.op<ReleaseOp>(queue, cursor, /*thread=*/op.getCounter() != Value());
     return number;
   }

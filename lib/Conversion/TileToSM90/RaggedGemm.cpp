@@ -53,8 +53,9 @@ public:
     if (schedule.getOrder() == Order::Dynamic) {
       counter = k.counter();
       auto queueType = RingType::get(k.b.getContext(), kQueueStages, kQueueBytes);
-      // All consumer warps read it, and the thread of the producer.
-      queue = k.op<RingOp>(queueType, /*arrivals=*/1, /*releases=*/(kConsumerWarps + 1) * schedule.getCluster());
+      // All consumer warps read it, the thread of the producer, and the warps that gather.
+      int64_t readers = kConsumerWarps + 1 + (op.getGather() ? kGatherWarps : 0);
+      queue = k.op<RingOp>(queueType, /*arrivals=*/1, /*releases=*/readers * schedule.getCluster());
     }
     int64_t bytesA = schedule.getM() * 128;
     if (contraction) {

@@ -96,20 +96,3 @@ module {
     }
   }
 }
-
-// -----
-
-module {
-  module @kernels {
-    func.func @k(%x: memref<?x512xbf16>, %g: memref<?xi32>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
-      // expected-error @+1 {{expected roles = cooperative and order = static where rows are gathered}}
-      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) gather(%g : memref<?xi32>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
-          outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, order = dynamic>} {
-      ^bb0(%acc: f32):
-        %0 = arith.truncf %acc : f32 to bf16
-        tile.yield %0 : bf16
-      }
-      return
-    }
-  }
-}

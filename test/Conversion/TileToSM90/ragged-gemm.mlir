@@ -154,6 +154,24 @@ module {
       return
     }
 
+    // In turns and in a dynamic order: a stage is read by one warpgroup, and the warps that gather read the numbers of the tiles too.
+    // CHECK-LABEL: sm90.kernel @gathered_in_turns
+    // CHECK: sm90.ring arrivals 65 releases 4 : <5 x 40960>
+    // CHECK: sm90.ring arrivals 1 releases 11 : <4 x
+    // CHECK: sm90.for_tiles
+    // CHECK: sm90.for_tiles {{.*}}queue
+    // CHECK:     sm90.gather_rows {{.*}} -> <64>
+    // CHECK: } consumers
+    func.func @gathered_in_turns(%x: memref<?x512xbf16>, %g: memref<?xi32>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x768xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) gather(%g : memref<?xi32>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x768xbf16>) attributes {sm90.schedule = #sm90.schedule<roles = pingpong, m = 64, n = 256, stages = 5, order = dynamic, buffers = 1>} {
+      ^bb0(%acc: f32):
+        %0 = arith.truncf %acc : f32 to bf16
+        tile.yield %0 : bf16
+      }
+      return
+    }
+
     // TF32: blocks of 32 of k, rounded on the way into the stage; the result stays f32.
     // CHECK-LABEL: sm90.kernel @tf32 <threads = 384
     // CHECK-SAME: #sm90.tensor_map<0, f32, dims = [<of = size, dim = 1>, <of = size>], strides = [<of = stride>], box = [32, 16]>

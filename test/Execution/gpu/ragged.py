@@ -20,7 +20,7 @@ from arrays import DTYPES, Placed
 from isolate import serve
 from kit import Draw, Kit, Run, bounds, compare, expected, ones
 from moe_mlir._runtime import Buffer, Call, DType
-from moe_mlir.products import Product
+from moe_mlir.products import SCHEDULES, Product
 
 
 @dataclass(frozen=True)
@@ -234,6 +234,27 @@ def rows_are_gathered(kit: Kit, *products: Product) -> None:
         d.index = d.index[:0]
         d.sizes[:] = 0
         kit.check(p, d, f"{p.name}, no rows at all")
+
+
+@test(
+    *(
+        Product(520, 264, 60, gather=True, layout=layout, gate=gate, schedule=schedule)
+        for schedule in SCHEDULES
+        for layout, gate in (("nk", "concatenated"), ("kn", None))
+    ),
+    cuda=True,
+)
+def rows_are_gathered_by_every_schedule(kit: Kit, *products: Product) -> None:
+    sizes = np.random.default_rng(31).multinomial(6000, [1 / 60] * 60).tolist()
+    sizes[7:10] = [0, 257, 1]
+    outs: dict[tuple[str, str | None], np.ndarray] = {}
+    for p in products:
+        d = random_draw(np.random.default_rng(4), p, sizes, tail=5)
+        kit.check(p, d, p.name)
+        out = kit.run(p, d)
+        # All add up k in the same order.
+        first = outs.setdefault((p.layout, p.gate), out)
+        assert (first.view(np.uint8) == out.view(np.uint8)).all(), f"{p.name} writes other bits than another schedule"
 
 
 @test(

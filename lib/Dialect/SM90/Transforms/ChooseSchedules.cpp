@@ -29,15 +29,13 @@ struct ChooseSchedules : sm90::impl::SM90ChooseSchedulesPassBase<ChooseSchedules
         kernels.emitError("schedule is '") << schedule << "', expected an attribute #sm90.schedule<...>";
         return signalPassFailure();
       }
-    } else if (table.empty()) {
-      measured = ScheduleTable::getDefault();
-    } else if (table != "none") {
-      llvm::Expected<ScheduleTable> read = ScheduleTable::read(table);
-      if (!read) {
-        kernels.emitError() << llvm::toString(read.takeError());
+    } else {
+      llvm::Expected<ScheduleTable> chosen = ScheduleTable::choose(table);
+      if (!chosen) {
+        kernels.emitError() << llvm::toString(chosen.takeError());
         return signalPassFailure();
       }
-      measured = std::move(*read);
+      measured = std::move(*chosen);
     }
     WalkResult walked = kernels.walk([&](tile::RaggedGemmOp op) { return WalkResult(visit(op)); });
     if (walked.wasInterrupted())

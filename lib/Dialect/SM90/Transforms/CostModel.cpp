@@ -16,21 +16,23 @@ using namespace mlir::sm90;
 namespace {
 
 // Found by least squares on measured products (docs/performance.md). Cycles of an SM, unless it says otherwise.
-constexpr double kTile = 1000;              ///< a tile, whatever its size,
-constexpr double kElement = 3.0 / 256;      ///< and an element of it, of 2 bytes, in the epilogue
-constexpr double kHandover = 60;            ///< from one warpgroup to the other
-constexpr double kTake = 250;               ///< a tile that is asked for (order dynamic),
-constexpr double kTakeInTurns = 700;        ///< by two warpgroups
-constexpr double kLatency = 1500;           ///< from a load's issue until its stage is full
-constexpr double kSharedBytes = 157;        ///< bytes a cycle to and from shared memory that cost nothing,
-constexpr double kSharedPower = 1.4;        ///< and how what is beyond them costs
-constexpr double kWait[] = {0.45, 0.12};    ///< of the time that SMs wait for the last: orders static and dynamic
-constexpr double kDrift[] = {0.004, 0.09};  ///< of the whole, order static: rows and contraction, where tiles differ
-constexpr double kCluster[] = {0.98, 1.08}; ///< times a block of k, in a cluster: cooperative and pingpong
-constexpr double kClusterGather = 1.02;     ///< the same where rows are gathered: blocks do not share those
-constexpr double kL2BytesPerSecond = 21e12; ///< to all SMs
-constexpr double kPace = 0.91;              ///< of the clock: the card is limited by power
-constexpr double kSpread = 0.8;             ///< deviation of the logarithm of a group's size, where they are unequal
+constexpr double kTile = 1000;                 ///< a tile, whatever its size,
+constexpr double kElement = 3.0 / 256;         ///< and an element of it, of 2 bytes, in the epilogue
+constexpr double kHandover = 60;               ///< from one warpgroup to the other
+constexpr double kTake = 250;                  ///< a tile that is asked for (order dynamic),
+constexpr double kTakeInTurns = 700;           ///< by two warpgroups
+constexpr double kLatency = 1500;              ///< from a load's issue until its stage is full
+constexpr double kSharedBytes = 157;           ///< bytes a cycle to and from shared memory that cost nothing,
+constexpr double kSharedPower = 1.4;           ///< and how what is beyond them costs
+constexpr double kWait[] = {0.45, 0.12};       ///< of the time that SMs wait for the last: orders static and dynamic
+constexpr double kDrift[] = {0.004, 0.09};     ///< of the whole, order static: rows and contraction, where tiles differ
+constexpr double kCluster[] = {0.98, 1.08};    ///< times a block of k, in a cluster: cooperative and pingpong
+constexpr double kGather[] = {1.10, 1.09};     ///< the same where rows are gathered
+constexpr double kL2BytesPerSecond = 21e12;    ///< to all SMs
+constexpr double kPace = 0.91;                 ///< of the clock: the card is limited by power
+constexpr double kCopyBytesPerSecond = 4.2e12; ///< read and written by a copy of rows,
+constexpr double kLaunch = 3e-6;               ///< and what a kernel more costs
+constexpr double kSpread = 0.8;                ///< deviation of the logarithm of a group's size, where they are unequal
 
 /// Sizes of groups that together have the rows: alike, or as exp(spread * normal). The quantiles of the normal come in
 /// the order of a low-discrepancy sequence, so that neighbours differ.
@@ -59,11 +61,11 @@ public:
     double rows = kChip.wgmmaRows, reads = (rows + n) * 32 / (2 * rows * n * 16 / kChip.flopsPerCycle);
     double shared = reads + s.getStageBytes() / mma;
     block = mma * std::max(1.0, std::pow(shared / kSharedBytes, kSharedPower)) *
-            std::max(1.0, kLatency / ((s.getStages() - 1) * mma)) *
-            (s.getCluster() == 1 ? 1
-             : p.gather          ? kClusterGather
-                                 : kCluster[pingpong]);
-    epilogue = kTile + kElement * m * n / p.parts * p.outs * p.out.getIntOrFloatBitWidth() / 16;
+            std::max(1.0, kLatency / ((s.getStages() - 1) * mma)) * (s.getCluster() == 1 ? 1 : kCluster[pingpong]) *
+            (p.gather ? kGather[pingpong] : 1);
+    double elements = m * n / p.parts;
+    epilogue = kTile + kElement * elements * p.outs * p.out.getIntOrFloatBitWidth() / 16 +
+               elements * p.functions / kChip.functionsPerCycle;
     take = s.getOrder() == Order::Static ? 0 : pingpong ? kTakeInTurns : kTake;
   }
 
@@ -174,4 +176,9 @@ private:
 double sm90::predictSeconds(const Problem &problem, ScheduleAttr schedule) {
   CostModel model(problem, schedule);
   return std::sqrt(model.seconds(0) * model.seconds(kSpread));
+}
+
+double sm90::predictCopySeconds(const Problem &problem) {
+  double bytes = 2.0 * problem.rows * problem.k * problem.in.getIntOrFloatBitWidth() / 8;
+  return kLaunch + bytes / kCopyBytesPerSecond;
 }

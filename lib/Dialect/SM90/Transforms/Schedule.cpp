@@ -1,6 +1,8 @@
 //===- Schedule.cpp - which schedules a product can have ------------------------===//
 
 #include "moe/Dialect/SM90/Transforms/Schedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/raw_ostream.h"
@@ -36,11 +38,23 @@ bool sm90::suitsWgmma(tile::RaggedGemmOp op, std::string &why) {
   return true;
 }
 
+/// Instructions of the unit for functions that an epilogue takes for an element.
+static int64_t countFunctions(Region &epilogue) {
+  int64_t count = 0;
+  epilogue.walk([&](Operation *op) {
+    if (isa<math::TanhOp>(op)) // an exponential and a quotient
+      count += 2;
+    else if (op->getDialect()->getNamespace() == "math" || isa<arith::DivFOp>(op))
+      ++count;
+  });
+  return count;
+}
+
 Problem::Problem(tile::RaggedGemmOp op, int64_t rows)
     : mode(op.getMode()), layout(op.getLayout()), parts(op.getNumAccumulators()), groups(op.getNumGroups()),
       k(op.getK()), columns(op.getN() / parts), in(getElementTypeOrSelf(op.getRhs())),
-      out(getElementTypeOrSelf(op.getOuts().front())), outs(op.getOuts().size()), gather(op.getGather() != nullptr),
-      accumulate(op.getAccumulate()) {
+      out(getElementTypeOrSelf(op.getOuts().front())), outs(op.getOuts().size()),
+      functions(countFunctions(op.getEpilogue())), gather(op.getGather() != nullptr), accumulate(op.getAccumulate()) {
   // Of all groups, of which some may be computed elsewhere.
   int64_t all = op.getBounds() ? cast<ShapedType>(op.getBounds().getType()).getDimSize(0) : groups;
   bool contraction = mode == tile::GemmMode::Contraction;
@@ -57,8 +71,6 @@ bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::str
     why = text.str();
     return false;
   };
-  if (problem.gather && (schedule.getRoles() != Roles::Cooperative || schedule.getOrder() != Order::Static))
-    return refuse("expected roles = cooperative and order = static where rows are gathered");
   // The epilogue takes strips of 64 result columns.
   if (schedule.getN() / problem.parts % 64 != 0)
     return refuse("expected n to be a multiple of " + llvm::Twine(64 * problem.parts) + " for " +

@@ -51,6 +51,12 @@ llvm::Expected<ScheduleTable> ScheduleTable::read(StringRef path) {
 
 ScheduleTable ScheduleTable::getDefault() { return llvm::cantFail(parse(kDefault, "H200.txt")); }
 
+llvm::Expected<ScheduleTable> ScheduleTable::choose(StringRef option) {
+  if (option == "none")
+    return ScheduleTable();
+  return option.empty() ? getDefault() : read(option);
+}
+
 static auto getKey(const ScheduleTable::Line &line) { return std::tie(line.arch, line.problem, line.rowsPerGroup); }
 static bool isBefore(const ScheduleTable::Line &a, const ScheduleTable::Line &b) { return getKey(a) < getKey(b); }
 

@@ -35,8 +35,9 @@ struct Chip {
 
   // Rates.
   int64_t sms;
-  int64_t flopsPerCycle; ///< of an SM, on dense bf16 or f16
-  double clock;          ///< in Hz, while an SM multiplies
+  int64_t flopsPerCycle;     ///< of an SM, on dense bf16 or f16
+  int64_t functionsPerCycle; ///< of an SM: exponentials, reciprocals and the like
+  double clock;              ///< in Hz, while an SM multiplies
   int64_t l2Bytes;
   double hbmBytesPerSecond;
 };
@@ -59,6 +60,7 @@ constexpr Chip kChip = {
     /*accumulators=*/128,
     /*sms=*/132,
     /*flopsPerCycle=*/4096,
+    /*functionsPerCycle=*/16,
     /*clock=*/1.56e9,
     /*l2Bytes=*/50 << 20,
     /*hbmBytesPerSecond=*/3.4e12,

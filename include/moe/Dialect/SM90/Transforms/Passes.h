@@ -2,6 +2,7 @@
 #ifndef MOE_DIALECT_SM90_TRANSFORMS_PASSES_H
 #define MOE_DIALECT_SM90_TRANSFORMS_PASSES_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "moe/Dialect/SM90/IR/SM90.h"

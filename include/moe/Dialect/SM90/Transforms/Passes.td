@@ -5,6 +5,36 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SM90ChooseGathersPass : Pass<"sm90-choose-gathers", "::mlir::func::FuncOp"> {
+  let summary = "copies gathered rows before a product that is faster on a copy";
+  let description = [{
+    A product that gathers its rows by itself spares a copy of them, but TMA cannot bring those rows and blocks of a cluster cannot share them. Where the
+    cost model (docs/sm90.md) says that the product on contiguous rows and a copy together take less time, a `tile.rows` that copies the rows comes before
+    it. Products that gather the same rows share the copy. A remark says both times. One that wgmma cannot compute, or that has a schedule, is left alone.
+
+    Before:
+    ```mlir
+    %y = tile.ragged_gemm lhs(%x : tensor<512x4096xbf16>) gather(%g : tensor<1024xi32>) rhs(%w : tensor<8x4096x28672xbf16>) bounds(%b : tensor<8x2xi64>) outs(%e : tensor<1024x28672xbf16>) {
+    ```
+    After:
+    ```mlir
+    %c = tile.rows ins(%x, %g : tensor<512x4096xbf16>, tensor<1024xi32>) outs(%d : tensor<1024x4096xbf16>) {
+    ^bb0(%row: index, %xs: tensor<512x4096xbf16>, %gs: tensor<1024xi32>):
+      %n = tile.load %gs[%row] : tensor<1024xi32> -> i32
+      %i = arith.index_cast %n : i32 to index
+      %v = tile.load %xs[%i] : tensor<512x4096xbf16> -> vector<4096xbf16>
+      tile.yield %v : vector<4096xbf16>
+    } -> tensor<1024x4096xbf16>
+    %y = tile.ragged_gemm lhs(%c : tensor<1024x4096xbf16>) rhs(%w : tensor<8x4096x28672xbf16>) bounds(%b : tensor<8x2xi64>) outs(%e : tensor<1024x28672xbf16>) {
+    ```
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", "0", "as for sm90-choose-schedules">,
+    Option<"table", "table", "std::string", "\"\"", "as for sm90-choose-schedules">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::sm90::SM90Dialect", "::mlir::tensor::TensorDialect", "::mlir::tile::TileDialect"];
+}
+
 def SM90ChooseSchedulesPass : Pass<"sm90-choose-schedules", "::mlir::ModuleOp"> {
   let summary = "chooses the schedules of ragged products";
   let description = [{

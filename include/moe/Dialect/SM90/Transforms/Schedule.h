@@ -30,7 +30,8 @@ struct Problem {
   int64_t k;       ///< columns of lhs
   int64_t columns; ///< of the result
   Type in, out;
-  int64_t outs; ///< results
+  int64_t outs;      ///< results
+  int64_t functions; ///< that the epilogue computes for an element: exponentials, reciprocals and the like
   bool gather, accumulate;
 
   /// The problem in a word, such as "rows.kn.bf16.bf16.k2048.n1536.g128": all but the rows.
@@ -44,6 +45,9 @@ bool suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::string &w
 /// Seconds that the product takes on the chip, by the cost model (docs/sm90.md), where groups are of one size and where
 /// they are as unequal as a router makes them: the geometric mean.
 double predictSeconds(const Problem &problem, ScheduleAttr schedule);
+
+/// Seconds of a copy of the rows that the product reads, which a kernel of its own gathers.
+double predictCopySeconds(const Problem &problem);
 
 struct Candidate {
   ScheduleAttr schedule;

@@ -24,6 +24,8 @@ public:
   static llvm::Expected<ScheduleTable> read(StringRef path);
   /// What was measured on an H200 for well-known models.
   static ScheduleTable getDefault();
+  /// What a pass option names: a file, the default for "", an empty table for "none".
+  static llvm::Expected<ScheduleTable> choose(StringRef option);
 
   /// The line for a problem, or null.
   const Line *find(const Problem &problem) const;
