@@ -259,6 +259,19 @@ def case_shard_map_over_two_devices() -> None:
         same(jax.jit(jax.value_and_grad(f))(p), expected, 2e-5)
 
 
+def case_donation_and_weak_types() -> None:
+    p = parameters(rng(), 6, 8, 4, 3)
+    expected = moe_layer(**p, top_k=2)
+    step = jax.jit(lambda x, p: x + moe_layer(**{**p, "x": x}, top_k=2), donate_argnums=0)
+    same(step(jnp.array(p["x"]), p), p["x"] + expected, 1e-6)
+    narrow = {n: v.astype(jnp.bfloat16) for n, v in p.items()}
+    weak = jax.lax.full_like(jnp.asarray(1.0), 1.0, shape=(4, 8))
+    assert jax.typeof(weak).weak_type
+    out = jax.jit(lambda b: moe_layer(**narrow, b_down=b, top_k=2))(weak)
+    assert out.dtype == jnp.bfloat16 and not jax.typeof(out).weak_type
+    same(out, moe_layer(**narrow, b_down=weak.astype(jnp.bfloat16), top_k=2), 0)
+
+
 def case_x64_on() -> None:
     p = parameters(rng(), 6, 8, 4, 3)
     expected = moe_layer(**p, top_k=2)
