@@ -82,6 +82,8 @@ data makeFacts(const Trace &trace) {
   auto add = [&](const std::string &value, const char *what) { facts << object({{"value", value}, {"what", what}}); };
   add(duration(trace.deviceTime()), "on the device");
   add(duration(busy), "of it in steps");
+  if (double time = trace.timeIn(MOE_STEP_EXCHANGE))
+    add(duration(time), "of these in exchanges");
   if (trace.hasHost())
     add(duration(trace.enqueued), "for the host to enqueue");
   // Programs by hand need not say what they cost.
@@ -137,6 +139,18 @@ data makeSteps(const Trace &trace, const std::vector<std::string> &colors, doubl
     steps << row;
   }
   return steps;
+}
+
+/// What went to each other rank, and how fast if all time in exchanges was for it.
+data makeLinks(const Trace &trace) {
+  data links = list();
+  double time = trace.timeIn(MOE_STEP_EXCHANGE);
+  for (size_t peer = 0; peer < trace.sent.size(); ++peer)
+    if (int32_t(peer) != trace.rank)
+      links << object({{"peer", std::to_string(peer)},
+                       {"bytes", withUnit(double(trace.sent[peer]), "B")},
+                       {"rate", time > 0 ? format("%.3g", double(trace.sent[peer]) / time * 1e-3) : std::string("-")}});
+  return links;
 }
 
 data makeTicks(double last) {
@@ -272,6 +286,10 @@ void moe_run::writeReport(const std::string &path, const Trace &trace) {
   page.set("facts", makeFacts(trace));
   page.set("steps", makeSteps(trace, colors, last));
   page.set("ticks", makeTicks(last));
+  bool hasLinks = trace.sent.size() > 1;
+  page.set("hasLinks", data(hasLinks ? data::type::bool_true : data::type::bool_false));
+  page.set("rank", std::to_string(trace.rank));
+  page.set("links", makeLinks(trace));
   makeRoofline(trace, colors, page);
   data experts = list();
   for (const Step &step : trace.steps)

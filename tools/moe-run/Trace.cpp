@@ -83,6 +83,11 @@ void moe_run::writeTrace(const std::string &path, const Trace &trace) {
     events.push_back(slice(kHost, step.name, "host", step.hostBegin, step.hostEnd));
   }
   json other = {{"program", trace.program}, {"entry", trace.entry}};
+  for (int kind = 0; kind < int(std::size(kinds)); ++kind)
+    if (double time = trace.timeIn(moe_step_kind(kind)))
+      other["us by kind"][kinds[kind]] = time;
+  if (!trace.sent.empty())
+    other.update({{"rank", trace.rank}, {"bytes sent to each rank", trace.sent}});
   if (trace.ceilings.known())
     other.update({{"peak TFLOP/s", *trace.ceilings.tflops}, {"peak TB/s", *trace.ceilings.tbs}});
   json file = {{"displayTimeUnit", "ns"}, {"otherData", other}, {"traceEvents", events}};

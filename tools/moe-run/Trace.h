@@ -48,6 +48,8 @@ struct Trace {
   Ceilings ceilings;
   std::vector<Step> steps;
   double enqueued = 0; ///< microseconds until the host was done
+  int32_t rank = 0;
+  std::vector<uint64_t> sent; ///< bytes to each rank, this one included; none without ranks
 
   /// Whether the host enqueues for a device; the cpu runs each step as it meets it.
   bool hasHost() const {
@@ -55,6 +57,13 @@ struct Trace {
   }
   /// From the beginning of the first step on the device to the end of the last.
   double deviceTime() const { return steps.empty() ? 0 : steps.back().end - steps.front().begin; }
+  /// In steps of a kind.
+  double timeIn(moe_step_kind kind) const {
+    double time = 0;
+    for (const Step &step : steps)
+      time += step.kind == kind ? step.time() : 0;
+    return time;
+  }
 };
 
 /// Calls run(report, user), a traced enqueue, and returns its steps.

@@ -162,6 +162,14 @@ Program loadProgram(const std::string &path) {
   return {program, moe_program_release};
 }
 
+/// To each rank so far.
+std::vector<uint64_t> bytesSent(const moe_comm *comm) {
+  std::vector<uint64_t> sent(size_t(moe_comm_size(comm)));
+  for (size_t peer = 0; peer < sent.size(); ++peer)
+    check(moe_comm_sent(comm, int32_t(peer), &sent[peer]));
+  return sent;
+}
+
 /// False if a check failed.
 bool runProgram(const Program &program, Options options, moe_comm *comm) {
   for (std::string &input : options.inputs)
@@ -286,7 +294,12 @@ bool runProgram(const Program &program, Options options, moe_comm *comm) {
     printSteps(runs, ceilings);
   }
   if (!options.trace.empty() || !options.report.empty()) {
-    Trace trace{options.program, info.name, device->name(), ceilings, traced()};
+    std::vector<uint64_t> before = bytesSent(comm);
+    Trace trace{
+        options.program, info.name, device->name(), ceilings, traced(), 0, std::max(moe_comm_rank(comm), 0), {}};
+    trace.sent = bytesSent(comm);
+    for (size_t peer = 0; peer < before.size(); ++peer)
+      trace.sent[peer] -= before[peer];
     if (!trace.steps.empty())
       trace.enqueued = trace.steps.back().hostEnd;
     if (!options.trace.empty())

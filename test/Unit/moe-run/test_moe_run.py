@@ -3,6 +3,7 @@
 The program is written by test/Unit/runtime/WriteTestProgram.cpp.
 """
 
+import json
 import os
 import random
 import shutil
@@ -327,6 +328,21 @@ class MoeRun(unittest.TestCase):
         lines = sorted(result.stdout.splitlines())
         self.assertIn("rank 0: check out0 'y' [6]", lines[0])
         self.assertIn("rank 1: check out0 'y' [6]: 6 of 6 elements differ: FAILED", "\n".join(lines))
+
+    def test_what_ranks_sent(self):
+        _, options = self.halves()
+        trace, report = self.path("trace.{rank}.json"), self.path("report.{rank}.html")
+        self.good(*options, "--ranks", "2", "--threads", "1", "--trace", trace, "--report", report)
+        for rank in range(2):
+            with open(self.path(f"trace.{rank}.json")) as stream:
+                other = json.load(stream)["otherData"]
+            self.assertEqual((other["rank"], other["bytes sent to each rank"]), (rank, [24, 24]))
+            self.assertEqual(list(other["us by kind"]), ["exchange"])
+            with open(self.path(f"report.{rank}.html")) as stream:
+                page = stream.read()
+            self.assertIn("of these in exchanges", page)
+            self.assertRegex(page, f"What rank {rank} sent to each other rank")
+            self.assertRegex(page, f"<tr><td>{1 - rank}</td><td>24 B</td><td>[0-9.e-]+</td></tr>")
 
     def test_bad_ranks(self):
         _, options = self.halves()
