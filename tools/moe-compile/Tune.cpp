@@ -25,6 +25,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <thread>
 
 using namespace mlir;
 using namespace mlir::moe;
@@ -36,7 +37,9 @@ namespace {
 
 constexpr unsigned kMostTiles = 24, kMostVariants = 24; ///< schedules of a product that are compiled
 constexpr double kHopeless = 1.35;                      ///< times the fastest prediction: not compiled
-constexpr std::chrono::milliseconds kWarmUp(1300);
+constexpr unsigned kWarmUps = 1, kRuns = 3;             ///< of a trial, each time it is measured,
+constexpr double kRest = 4;                             ///< and times those the rest before them, in seconds
+constexpr double kLeastRest = 0.01;                     ///< at least
 constexpr unsigned kFastTiles = 3, kFinalists = 6;
 
 /// A schedule of a product, compiled.
@@ -78,7 +81,6 @@ private:
   LogicalResult addTrials(ArrayRef<Candidate> candidates);
   void compile(MutableArrayRef<Trial> fresh);
   LogicalResult load(Trial &trial);
-  LogicalResult warmUp();
   LogicalResult time(ArrayRef<Trial *> which, unsigned rounds);
   /// Those that were timed, the fastest first.
   SmallVector<Trial *> getFastest();
@@ -244,28 +246,19 @@ LogicalResult Product::addTrials(ArrayRef<Candidate> candidates) {
   return success();
 }
 
-/// A card that begins to work is faster, and then for a moment slower, than it will be.
-LogicalResult Product::warmUp() {
-  auto begin = std::chrono::steady_clock::now();
-  while (std::chrono::steady_clock::now() - begin < kWarmUp) {
-    std::vector<double> times;
-    if (failed(check(measure->time(trials.front().number, /*warmup=*/0, /*runs=*/8, times))))
-      return failure();
-  }
-  return success();
-}
-
-/// In many short rounds: what the card's power limit does for a moment is then in few of a trial's times.
+/// After a rest each time: under the card's power limit a schedule's time would be that of what ran before it.
 LogicalResult Product::time(ArrayRef<Trial *> which, unsigned rounds) {
   SmallVector<Trial *> order(which);
   for (unsigned round = 0; round < rounds; ++round) {
     for (GroupSizes sizes : {GroupSizes::Even, GroupSizes::Skewed}) {
       if (failed(check(measure->use(sizes))))
         return failure();
-      for (Trial *trial : order)
-        if (failed(check(
-                measure->time(trial->number, /*warmup=*/1, /*runs=*/1, trial->times[static_cast<unsigned>(sizes)]))))
+      for (Trial *trial : order) {
+        double busy = (kWarmUps + kRuns) * trial->predicted / 1e6;
+        std::this_thread::sleep_for(std::chrono::duration<double>(std::max(kLeastRest, kRest * busy)));
+        if (failed(check(measure->time(trial->number, kWarmUps, kRuns, trial->times[static_cast<unsigned>(sizes)]))))
           return failure();
+      }
     }
     std::reverse(order.begin(), order.end());
   }
@@ -300,7 +293,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
   SmallVector<Trial *> all;
   for (Trial &trial : trials)
     all.push_back(&trial);
-  if (failed(warmUp()) || failed(time(all, /*rounds=*/5)))
+  if (failed(time(all, /*rounds=*/2)))
     return failure();
 
   SmallVector<Trial *> fast = getFastest();
@@ -317,7 +310,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
   all = fast;
   for (size_t i = known; i < trials.size(); ++i)
     all.push_back(&trials[i]);
-  if (failed(time(all, /*rounds=*/5)))
+  if (failed(time(all, /*rounds=*/2)))
     return failure();
 
   // The last word is of rounds that only the fastest take part in, and what the cost model says.
@@ -332,7 +325,7 @@ FailureOr<sm90::ScheduleTable::Line> Product::tune(llvm::raw_ostream &log) {
         << trial->schedule << "\n";
   for (Trial *trial : finalists)
     trial->times[0].clear(), trial->times[1].clear();
-  if (failed(time(finalists, /*rounds=*/12)))
+  if (failed(time(finalists, /*rounds=*/4)))
     return failure();
   Trial *best = *llvm::min_element(finalists, [](const Trial *a, const Trial *b) { return a->score() < b->score(); });
   sm90::ScheduleTable::Line line{sm90::kChip.arch.str(), problem.getName(), sm90::roundRowsPerGroup(problem),

@@ -392,6 +392,30 @@ def draw_products(seed: int, count: int) -> list[Product]:
     return list(found.values())
 
 
+def draw_schedule(seed: int, p: Product) -> str | None:
+    """One that the product can have, if wgmma computes it; None leaves the choice to the compiler."""
+    rng = np.random.default_rng([seed, zlib.crc32(p.name.encode())])
+    pingpong = not p.gather and bool(rng.random() < 0.4)
+    cluster = 2 if rng.random() < 0.4 else 1
+    order = "static" if p.gather else str(rng.choice(["static", "dynamic"]))
+    m = 64 if pingpong and rng.random() < 0.5 and not (cluster == 2 and p.mode == "contraction") else 128
+    halves = p.gate or (cluster == 2 and (p.mode == "contraction" or p.layout == "kn"))
+    widest = 128 if pingpong and m == 128 else 256
+    n = int(
+        rng.choice(
+            [n for n in ((128, 256) if halves else (64, 128, 192, 256)) if n <= widest and (n > 64 or cluster == 1)]
+        )
+    )
+    stages, buffers, raster = (int(rng.choice(c)) for c in ((2, 3), (1, 2), (1, 2, 5, 16)))
+    if rng.random() < 0.2:
+        return None
+    return (
+        f"#sm90.schedule<roles = {'pingpong' if pingpong else 'cooperative'}, m = {m}, n = {n}, stages = {stages}, "
+        f"cluster = {cluster}, raster = {raster}, order = {order}, buffers = {buffers}"
+        + (", producer_registers = 56, consumer_registers = 224>" if p.gather else ">")
+    )
+
+
 def draw_sizes(rng: np.random.Generator, groups: int) -> list[int]:
     """Even, skewed, mostly empty, one group alone, at the edges of tiles, nothing."""
     kind = rng.choice(

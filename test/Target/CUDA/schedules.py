@@ -23,7 +23,7 @@ from moe_mlir.products import Product  # noqa: E402
 PRODUCTS = [
     Product(512, 768, 8),
     Product(512, 768, 8, layout="nk", dtype="f16", out="f16"),
-    Product(512, 768, 8, mode="contraction", out="f32"),
+    Product(512, 768, 8, mode="contraction", out="f32", accumulate=True),
 ]
 
 

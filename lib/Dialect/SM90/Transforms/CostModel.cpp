@@ -25,7 +25,8 @@ constexpr double kLatency = 1500;              ///< from a load's issue until it
 constexpr double kSharedBytes = 157;           ///< bytes a cycle to and from shared memory that cost nothing,
 constexpr double kSharedPower = 1.4;           ///< and how what is beyond them costs
 constexpr double kWait[] = {0.45, 0.12};       ///< of the time that SMs wait for the last: orders static and dynamic
-constexpr double kDrift[] = {0.004, 0.09};     ///< of the whole, order static: rows and contraction, where tiles differ
+constexpr double kDrift[] = {0.004, 0.023};    ///< of the whole, order static: rows and contraction,
+constexpr double kUneven[] = {0.052, 0.22};    ///< and as much as tiles differ: cooperative and pingpong
 constexpr double kCluster[] = {0.98, 1.08};    ///< times a block of k, in a cluster: cooperative and pingpong
 constexpr double kGather[] = {1.10, 1.09};     ///< the same where rows are gathered
 constexpr double kL2BytesPerSecond = 21e12;    ///< to all SMs
@@ -90,13 +91,6 @@ private:
 
   double blocks(double depth) const { return std::max(1.0, std::ceil(depth / depthOfBlock)); }
 
-  /// Tiles of a group, or pairs of tiles in a cluster: an odd last row of tiles pairs its columns.
-  int64_t tiles(int64_t rowTiles) const {
-    if (s.getCluster() == 1)
-      return rowTiles * columnTiles;
-    return rowTiles / 2 * columnTiles + rowTiles % 2 * llvm::divideCeil(columnTiles, 2);
-  }
-
   /// Rows of a group's product, and what is summed over: one of them is the group's size.
   std::pair<double, double> extents(double size) const {
     if (contraction)
@@ -104,30 +98,33 @@ private:
     return {size, p.k};
   }
 
-  /// Tiles (pairs of them) of a group that cost half: those of its last row of tiles if 64 rows are left or fewer and
-  /// the kernel splits their columns. In a cluster the other block's tile must be as short.
-  int64_t shortTiles(double height) const {
+  /// Tiles of a product of so many rows, or pairs of tiles in a cluster, and how many of them cost half: those of the
+  /// last row of tiles if half its rows are left or fewer and the kernel splits their columns. A cluster pairs rows of
+  /// tiles, and an odd last one in columns; in a pair of rows the whole tile decides.
+  std::pair<int64_t, int64_t> tiles(double height) const {
     bool splits = !contraction && !pingpong && s.getOrder() == Order::Dynamic && p.parts == 1 && s.getN() % 128 == 0;
-    int64_t rows = static_cast<int64_t>(height), left = rows % s.getM();
-    int64_t rowTiles = static_cast<int64_t>(llvm::divideCeil(rows, s.getM()));
-    if (!splits || left == 0 || left > kChip.wgmmaRows || (s.getCluster() == 2 && rowTiles % 2 == 0))
-      return 0;
-    return tiles(rowTiles) - tiles(rowTiles - 1);
+    int64_t rows = static_cast<int64_t>(height), rowTiles = llvm::divideCeil(rows, s.getM());
+    bool isShort = splits && rows > 0 && (rows - 1) % s.getM() < s.getM() / 2;
+    if (s.getCluster() == 1)
+      return {rowTiles * columnTiles, isShort ? columnTiles : 0};
+    int64_t half = llvm::divideCeil(columnTiles, 2);
+    bool isOdd = rowTiles % 2;
+    return {rowTiles / 2 * columnTiles + (isOdd ? half : 0), isShort && isOdd ? half : 0};
   }
 
   double cycles(const std::vector<double> &sizes) const {
     int64_t units = kChip.sms / s.getCluster();
     // Tiles are dealt out in turn. load[i] is what unit i does beyond what all do.
     std::vector<double> load(units);
-    double common = 0, saved = 0;
+    double common = 0, saved = 0, sum = 0, squares = 0, all = 0;
     int64_t next = 0;
     for (double size : sizes) {
       auto [height, depth] = extents(size);
-      int64_t count = tiles(std::ceil(height / s.getM()));
+      auto [count, halves] = tiles(height);
       double cost = tile(blocks(depth));
-      saved += shortTiles(height) * (cost - tile(blocks(depth) / 2)) / units;
-      int64_t all = count / units;
-      common += static_cast<double>(all) * cost;
+      saved += halves * (cost - tile(blocks(depth) / 2)) / units;
+      common += static_cast<double>(count / units) * cost;
+      all += count, sum += count * cost, squares += count * cost * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
       next = (next + count) % units;
@@ -135,7 +132,9 @@ private:
     double mean = std::accumulate(load.begin(), load.end(), 0.0) / units;
     double wait = *std::max_element(load.begin(), load.end()) - mean;
     bool isStatic = s.getOrder() == Order::Static;
-    return (common + mean - saved) * (isStatic ? 1 + kDrift[contraction] : 1) + kWait[!isStatic] * wait;
+    double deviation = std::sqrt(std::max(0.0, squares * all / (sum * sum) - 1)); // of a tile's cost, to the mean
+    double drift = isStatic ? kDrift[contraction] + kUneven[pingpong] * deviation : 0;
+    return (common + mean - saved) * (1 + drift) + kWait[!isStatic] * wait;
   }
 
   /// What comes from memory and goes there. Tiles are visited in bands of `raster` rows of tiles: the right side is
@@ -159,7 +158,7 @@ private:
     double bytes = kChip.swizzleBytes * (s.getM() + s.getN() / (s.getCluster() == 2 ? 2.0 : 1)), total = 0;
     for (double size : sizes) {
       auto [height, depth] = extents(size);
-      total += tiles(std::ceil(height / s.getM())) * s.getCluster() * blocks(depth) * bytes;
+      total += tiles(height).first * s.getCluster() * blocks(depth) * bytes;
     }
     return total;
   }
