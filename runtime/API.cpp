@@ -201,6 +201,16 @@ void moe_session_release(moe_session *session) {
     delete session;
 }
 
+moe_status *moe_session_connect(moe_session *session, uint32_t number, const moe_buffer *inputs, size_t numInputs,
+                                moe_comm *comm, void *stream) {
+  return guarded("moe_session_connect", [&]() -> moe_status * {
+    REQUIRE_ARGUMENT(session);
+    const Entry *entry = nullptr;
+    MOERT_TRY(findEntry(session->program, number, entry));
+    return session->executor->connect(*entry, {inputs, numInputs, nullptr, 0, nullptr, 0, comm, stream});
+  });
+}
+
 moe_status *moe_enqueue(moe_session *session, uint32_t number, const moe_buffer *inputs, size_t numInputs,
                         const moe_buffer *outputs, size_t numOutputs, void *workspace, size_t workspaceBytes,
                         moe_comm *comm, void *stream) {

@@ -16,6 +16,8 @@ public:
   virtual moe_status *enqueue(const Entry &entry, const Call &call) = 0;
   /// moe_enqueue_traced, the entry's number checked.
   virtual moe_status *trace(const Entry &entry, const Call &call, Trace &trace) = 0;
+  /// moe_session_connect, the entry's number checked.
+  virtual moe_status *connect(const Entry &, const Call &) { return nullptr; }
   /// Reads the faults that the last enqueue with this workspace left.
   virtual moe_status *readFaults(const void *workspace, FaultBlock &block) = 0;
 };

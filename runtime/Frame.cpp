@@ -74,7 +74,7 @@ moe_status *Frame::checkOverlaps(const Call &call, const View &workspace) {
 }
 
 /// Writes a descriptor for each buffer of the program. Everything has been checked but the sizes of a copy.
-moe_status *Frame::describe(const Call &call, const uint8_t *constants) {
+moe_status *Frame::describe(const Call &call, const uint8_t *constants, uint8_t *peers) {
   for (const Buffer &buffer : entry.buffers) {
     int64_t *descriptor = words + buffer.descriptor, *sizes = descriptor + 3, *strides = sizes + buffer.rank;
     for (int32_t d = 0; d < buffer.rank; ++d)
@@ -97,6 +97,8 @@ moe_status *Frame::describe(const Call &call, const uint8_t *constants) {
     const uint8_t *data = buffer.data;
     if (buffer.kind == Buffer::Arena)
       data = static_cast<uint8_t *>(call.workspace) + entry.arenaOffset + value(buffer.offset);
+    else if (buffer.kind == Buffer::Peer)
+      data = peers + value(buffer.offset);
     else if (constants)
       data = constants + buffer.constant;
     fillPointers(descriptor, data);
@@ -128,7 +130,7 @@ moe_status *moert::checkWorkspace(const Entry &entry, const Call &call) {
   return nullptr;
 }
 
-moe_status *Frame::prepare(const Call &call, const uint8_t *constants) {
+moe_status *Frame::prepare(const Call &call, const uint8_t *constants, uint8_t *peers) {
   MOERT_TRY(checkInputs(entry, call.inputs, call.numInputs, words));
   MOERT_TRY(checkOutputs(entry, call.outputs, call.numOutputs, words));
   MOERT_TRY(checkArguments(call));
@@ -138,7 +140,7 @@ moe_status *Frame::prepare(const Call &call, const uint8_t *constants) {
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "workspace has %zu bytes, but must have %zu for these inputs",
                        call.workspaceBytes, bytes);
   MOERT_TRY(checkOverlaps(call, {reinterpret_cast<uintptr_t>(call.workspace), bytes, 0, 0}));
-  return describe(call, constants);
+  return describe(call, constants, peers);
 }
 
 Walk::Walk(const Buffer &buffer, const int64_t *target, const int64_t *source) {

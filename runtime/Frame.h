@@ -39,13 +39,13 @@ struct Frame {
   void **args() const { return reinterpret_cast<void **>(words + entry.argsWord); }
 
   /// Checks every argument, evaluates the sizes and describes every buffer. checkWorkspace has passed. `constants` is
-  /// where the program's constants are on the device, NULL for where the file has them.
-  moe_status *prepare(const Call &call, const uint8_t *constants);
+  /// where the program's constants are on the device, NULL for where the file has them; `peers` is the peer arena.
+  moe_status *prepare(const Call &call, const uint8_t *constants, uint8_t *peers = nullptr);
 
 private:
   moe_status *checkArguments(const Call &call);
   moe_status *checkOverlaps(const Call &call, const View &workspace);
-  moe_status *describe(const Call &call, const uint8_t *constants);
+  moe_status *describe(const Call &call, const uint8_t *constants, uint8_t *peers);
 };
 
 /// How to walk a tensor that a Memset fills or a Copy writes: runs of `run` bytes without padding on either side, at

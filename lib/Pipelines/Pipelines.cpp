@@ -69,9 +69,11 @@ void moe::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(prog::createProgPrepareResultsPass());
 }
 
-void moe::buildProgPipeline(OpPassManager &pm) {
+void moe::buildProgPipeline(OpPassManager &pm, bool peerStores) {
   pm.addPass(tile::createTileOutlineKernelsPass());
   pm.addPass(createConvertToProgPass());
+  if (peerStores)
+    pm.addPass(prog::createProgOutlineExchangesPass());
   pm.addNestedPass<prog::ProgramOp>(prog::createProgPlanArenaPass());
   pm.addNestedPass<prog::ProgramOp>(createCanonicalizerPass());
 }

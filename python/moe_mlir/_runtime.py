@@ -136,6 +136,7 @@ _CALLS = {
     "moe_output_shape": [_pointer, _u32, _buffers, _size, _u32, _longs],
     "moe_workspace_query": [_pointer, _u32, _buffers, _size, ctypes.POINTER(_size), ctypes.POINTER(_size)],
     "moe_session_create": [_pointer, ctypes.c_int32, ctypes.POINTER(_Options), ctypes.POINTER(_pointer)],
+    "moe_session_connect": [_pointer, _u32, _buffers, _size, _pointer, _pointer],
     "moe_enqueue": [_pointer, _u32, _buffers, _size, _buffers, _size, _pointer, _size, _pointer, _pointer],
     "moe_enqueue_traced": [
         *[_pointer, _u32, _buffers, _size, _buffers, _size, _pointer, _size, _pointer, _pointer],
@@ -423,6 +424,12 @@ class Session:
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             self.runtime.moe_session_release(self._handle)
+
+    def connect(self, entry: Entry, inputs: Sequence[Buffer], comm: Comm, stream: int = 0) -> None:
+        """Gives an entry's exchanges by kernels memory in common with the other ranks, for these inputs, of which only types and
+        shapes are read. All ranks call it; needed before a graph is captured."""
+        call = self.runtime.moe_session_connect
+        self.runtime.check(call(self._handle, entry.number, _array(inputs), len(inputs), comm._handle, stream or None))
 
     def enqueue(
         self,

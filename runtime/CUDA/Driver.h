@@ -30,6 +30,11 @@ struct alignas(64) TensorMap {
   uint64_t opaque[16];
 };
 
+/// CUipcMemHandle.
+struct IpcHandle {
+  char opaque[64];
+};
+
 /// CUlaunchAttribute: the size of a cluster, or whether a kernel may start before the one ahead of it in the stream
 /// ends.
 struct LaunchAttribute {
@@ -117,7 +122,15 @@ constexpr unsigned kEventWithoutTiming = 2;
   X(EventElapsedTime, (float *, Event, Event))                                                                         \
   X(EventQuery, (Event))                                                                                               \
   X(StreamIsCapturing, (Stream, int *))                                                                                \
-  X(LaunchHostFunc, (Stream, void (*)(void *), void *))
+  X(LaunchHostFunc, (Stream, void (*)(void *), void *))                                                                \
+  X(MemHostAlloc, (void **, size_t, unsigned))                                                                         \
+  X(MemHostGetDevicePointer, (DevicePtr *, void *, unsigned))                                                          \
+  X(MemFreeHost, (void *))                                                                                             \
+  X(DeviceCanAccessPeer, (int *, Device, Device))                                                                      \
+  X(CtxEnablePeerAccess, (Context, unsigned))                                                                          \
+  X(IpcGetMemHandle, (IpcHandle *, DevicePtr))                                                                         \
+  X(IpcOpenMemHandle, (DevicePtr *, IpcHandle, unsigned))                                                              \
+  X(IpcCloseMemHandle, (DevicePtr))
 
 /// The functions of libcuda.so.1 that are used.
 struct Driver {

@@ -27,6 +27,7 @@ struct Run {
   const Call &call;
   Frame frame;
   Stream stream;
+  Peers *peers; ///< if some exchange is a kernel's
 
   /// Zeroes the faults and the counters of all launches.
   moe_status *clear();
@@ -90,6 +91,9 @@ moe_status *Run::makeParam(const Step &step, const Param &param, void *to) {
     break;
   case Param::Counter:
     value = workspace() + kFaultBytes + uint64_t(step.counter) * kCounterBytes;
+    break;
+  case Param::Peers:
+    value = peers->table();
     break;
   case Param::TensorMap:
     return encode(driver, param, shapeOf(step, param), *static_cast<TensorMap *>(to));
@@ -189,6 +193,10 @@ moe_status *Run::move(const Step &step) {
 
 moe_status *Run::exchange(const Step &step) {
   Comm &comm = *call.comm->comm;
+  if (step.stores) {
+    MOERT_TRY(checkRows(frame, step, comm.size));
+    return launch(step);
+  }
   // Only an exchange by bounds has to know them here; its entry says HOST_SYNC.
   bool exact = step.send >= 0;
   std::vector<int64_t> send, receive;
@@ -235,9 +243,12 @@ template <typename Work> moe_status *CUDAExecutor::prepared(const Entry &entry, 
   MOERT_TRY(checkWorkspace(entry, call));
   FramePool::Words words = frames.take();
   auto run = [&]() -> moe_status * {
-    Run run{*this, driver, entry, call, {entry, words.get()}, static_cast<Stream>(call.stream)};
-    MOERT_TRY(run.frame.prepare(call, reinterpret_cast<const uint8_t *>(uintptr_t(constants))));
     CurrentContext current(driver, context);
+    Run run{*this, driver, entry, call, {entry, words.get()}, static_cast<Stream>(call.stream), nullptr};
+    if (entry.peer)
+      MOERT_TRY(findPeers(entry, call, words.get(), run.peers));
+    MOERT_TRY(run.frame.prepare(call, reinterpret_cast<const uint8_t *>(uintptr_t(constants)),
+                                reinterpret_cast<uint8_t *>(run.peers ? uintptr_t(run.peers->arena()) : 0)));
     return work(run);
   };
   moe_status *status = run();
@@ -252,6 +263,20 @@ moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
       MOERT_TRY(run.step(i));
     return nullptr;
   });
+}
+
+moe_status *CUDAExecutor::connect(const Entry &entry, const Call &call) {
+  MOERT_TRY(checkComm(entry, call.comm, /*onDevice=*/true));
+  if (!entry.peer)
+    return nullptr;
+  CommUse use(call.comm);
+  MOERT_TRY(use.take());
+  FramePool::Words words = frames.take();
+  Peers *found = nullptr;
+  CurrentContext current(driver, context);
+  moe_status *status = findPeers(entry, call, words.get(), found);
+  frames.give(std::move(words));
+  return use.finish(status);
 }
 
 moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &trace) {
@@ -272,7 +297,7 @@ moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &tra
       Trace::Record &record = trace.steps[i];
       MOERT_TRY(tracer.step(record, [&] { return run.step(i); }));
       record.kernel = run.launched;
-      if (entry.steps[i].kind == Step::AllToAll)
+      if (entry.steps[i].kind == Step::AllToAll && !entry.steps[i].stores)
         record.bytes = bytesToOthers(*call.comm->comm);
       if (entry.steps[i].bounds)
         MOERT_TRY(tracer.save(record, run.frame.descriptor(*entry.steps[i].bounds)));

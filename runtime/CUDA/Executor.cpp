@@ -31,13 +31,15 @@ static size_t mostWords(const moe_program &program) {
   return words;
 }
 
-CUDAExecutor::CUDAExecutor(const moe_program &program) : program(program), frames(mostWords(program)) {}
+CUDAExecutor::CUDAExecutor(const moe_program &program)
+    : program(program), frames(mostWords(program)), peers(program.entries.size()) {}
 
 CUDAExecutor::~CUDAExecutor() {
   if (!context)
     return;
   {
     CurrentContext current(driver, context);
+    peers.clear();
     if (module)
       driver.ModuleUnload(module);
     if (constants)
@@ -148,7 +150,41 @@ moe_status *CUDAExecutor::create(int32_t number) {
   return uploadConstants();
 }
 
+moe_status *CUDAExecutor::findPeers(const Entry &entry, const Call &call, int64_t *values, Peers *&found) {
+  MOERT_TRY(checkInputs(entry, call.inputs, call.numInputs, values));
+  int64_t bytes = values[*entry.peer];
+  if (bytes < 0)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "the peer arena has %lld bytes for these inputs", (long long)bytes);
+  std::lock_guard<std::mutex> lock(peersMutex);
+  std::unique_ptr<Peers> &own = peers[size_t(&entry - program.entries.data())];
+  if (!own || !own->isOf(call.comm)) {
+    auto stream = static_cast<Stream>(call.stream);
+    int capturing = 0;
+    MOERT_CUDA(driver, StreamIsCapturing, stream, &capturing);
+    if (capturing)
+      return MOERT_ERROR(MOE_INVALID_ARGUMENT,
+                         "entry '%s' has no memory in common with the other ranks yet; call moe_session_connect before "
+                         "its stream captures",
+                         entry.name);
+    own = nullptr;
+    MOERT_TRY(Peers::connect(driver, {device, context}, call.comm, uint64_t(bytes), stream, own));
+  }
+  if (uint64_t(bytes) > own->bytes())
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT,
+                       "the peer arena of entry '%s' has %llu bytes, but must have %lld for these inputs; call "
+                       "moe_session_connect with the largest ones first",
+                       entry.name, (unsigned long long)own->bytes(), (long long)bytes);
+  found = own.get();
+  return found->failure();
+}
+
 moe_status *CUDAExecutor::readFaults(const void *workspace, FaultBlock &block) {
+  {
+    std::lock_guard<std::mutex> lock(peersMutex);
+    for (const std::unique_ptr<Peers> &one : peers)
+      if (one)
+        MOERT_TRY(one->failure());
+  }
   CurrentContext current(driver, context);
   MOERT_CUDA(driver, MemcpyDtoH, &block, DevicePtr(reinterpret_cast<uintptr_t>(workspace)), sizeof(block));
   return nullptr;

@@ -3,7 +3,7 @@
 #define MOERT_CUDA_EXECUTOR_H
 
 #include "../Executor.h"
-#include "Driver.h"
+#include "Peers.h"
 
 #include <mutex>
 
@@ -32,6 +32,7 @@ public:
   moe_status *enqueue(const Entry &entry, const Call &call) override;
   moe_status *trace(const Entry &entry, const Call &call, Trace &trace) override;
   moe_status *readFaults(const void *workspace, FaultBlock &block) override;
+  moe_status *connect(const Entry &entry, const Call &call) override;
 
   const moe_program &program;
   Driver driver;
@@ -41,6 +42,8 @@ public:
 private:
   /// Calls work(run) with what an enqueue knows, the device's context current.
   template <typename Work> moe_status *prepared(const Entry &entry, const Call &call, Work work);
+  /// The memory that an entry's exchanges share with other ranks, connected now if it is not yet.
+  moe_status *findPeers(const Entry &entry, const Call &call, int64_t *values, Peers *&peers);
   moe_status *chooseDevice(int32_t number);
   moe_status *prepare(const Kernel &kernel, Function &function);
   moe_status *uploadConstants();
@@ -50,6 +53,8 @@ private:
   Context context = nullptr; ///< the device's primary one, retained
   Module module = nullptr;
   DevicePtr constants = 0;
+  std::mutex peersMutex;
+  std::vector<std::unique_ptr<Peers>> peers; ///< of each entry
 };
 
 } // namespace moert::cuda

@@ -16,7 +16,7 @@ moe_status *moert::checkComm(const Entry &entry, const moe_comm *comm, bool onDe
   if (comm->comm->size != int64_t(entry.ranks))
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm has %d ranks, but entry '%s' is for %u of axis '%s'",
                        comm->comm->size, entry.name, entry.ranks, entry.axis);
-  if (comm->comm->onDevice() != onDevice)
+  if (entry.moves && comm->comm->onDevice() != onDevice)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "comm is for memory of the %s, but entry '%s' runs on the %s",
                        onDevice ? "host" : "device", entry.name, onDevice ? "device" : "host");
   return nullptr;
@@ -50,20 +50,27 @@ static moe_status *checkBounds(const char *what, const Frame &frame, int32_t num
   return nullptr;
 }
 
-moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive,
-                             Comm &comm) {
-  char *source = pointerOf(frame.descriptor(step.source)), *target = pointerOf(frame.descriptor(step.target));
+moe_status *moert::checkRows(const Frame &frame, const Step &step, int32_t ranks) {
   int64_t sourceRows = sizesOf(frame.descriptor(step.source))[0], rows = sizesOf(frame.descriptor(step.target))[0];
   size_t bytes = rowBytes(frame, step.source), targetBytes = rowBytes(frame, step.target);
   if (bytes != targetBytes)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "rows of %zu bytes would be received as rows of %zu bytes", bytes,
                        targetBytes);
+  if (step.send < 0 && (rows != sourceRows || rows % ranks))
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%lld rows would be exchanged for %lld as equal blocks of %d ranks",
+                       (long long)sourceRows, (long long)rows, ranks);
+  return nullptr;
+}
+
+moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive,
+                             Comm &comm) {
+  char *source = pointerOf(frame.descriptor(step.source)), *target = pointerOf(frame.descriptor(step.target));
+  int64_t sourceRows = sizesOf(frame.descriptor(step.source))[0], rows = sizesOf(frame.descriptor(step.target))[0];
+  size_t bytes = rowBytes(frame, step.source);
+  MOERT_TRY(checkRows(frame, step, comm.size));
   if (send) {
     MOERT_TRY(checkBounds("send", frame, step.send, send, sourceRows, comm.size));
     MOERT_TRY(checkBounds("receive", frame, step.receive, receive, rows, comm.size));
-  } else if (rows != sourceRows || rows % comm.size) {
-    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%lld rows would be exchanged for %lld as equal blocks of %d ranks",
-                       (long long)sourceRows, (long long)rows, comm.size);
   }
   for (int32_t r = 0; r < comm.size; ++r) {
     auto piece = [&](char *data, const int64_t *bounds) -> Piece {

@@ -8,8 +8,11 @@
 namespace moert {
 
 /// Refuses a communicator that is not the one the entry needs: missing, given for nothing, of another size, or of
-/// another kind of memory. NULL comm only where the entry needs none.
+/// another kind of memory, where it moves rows. NULL comm only where the entry needs none.
 moe_status *checkComm(const Entry &entry, const moe_comm *comm, bool onDevice);
+
+/// Checks that rows of a step's source are rows of its target, and their numbers where it exchanges equal blocks.
+moe_status *checkRows(const Frame &frame, const Step &step, int32_t ranks);
 
 /// Sets what the communicator moves in this step. The bounds are the contents of the step's buffers, as the host sees
 /// them, or NULL for equal blocks.

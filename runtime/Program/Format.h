@@ -17,7 +17,7 @@ namespace moert {
 
 constexpr char kMagic[4] = {'M', 'O', 'E', 'P'};
 /// Raised whenever an older reader would misunderstand a newer file or the other way round.
-constexpr uint32_t kFormatVersion = 4;
+constexpr uint32_t kFormatVersion = 5;
 constexpr size_t kHeaderBytes = 32;
 constexpr size_t kChecksumBytes = 16;
 

@@ -39,6 +39,8 @@ private:
   moe_status *decodeStep(const fb::Step &from, size_t i, Step &step);
   moe_status *decodeCost(const fb::Launch &from, size_t i, Step &step);
   moe_status *decodeAllToAll(const fb::AllToAll &from, size_t i, Step &step);
+  moe_status *decodeExchangeKernel(uint32_t number, size_t i, Step &step);
+  moe_status *decodeCall(size_t i, const char *what, Step &step);
   moe_status *checkWritable(const char *what, size_t step, uint32_t buffer);
   moe_status *decodeRefs(const char *what, const flatbuffers::Vector<uint32_t> *from, size_t limit,
                          std::vector<uint32_t> &refs);
@@ -215,6 +217,10 @@ moe_status *Decoder::decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buff
                          moe_dtype_name(argument.dtype), argument.rank);
     return nullptr;
   }
+  case fb::BufferKind::Peer:
+    if (!entry->peer)
+      return MOERT_ERROR(MOE_BAD_PROGRAM, "buffer %zu is in a peer arena, but the entry has none", i);
+    [[fallthrough]];
   case fb::BufferKind::Arena:
     if (buffer.offset >= entry->exprs.size())
       return MOERT_ERROR(MOE_BAD_PROGRAM, "the offset of buffer %zu is expression %u of %zu", i, buffer.offset,
@@ -243,7 +249,7 @@ moe_status *Decoder::decodeBuffer(const fb::Buffer &from, size_t i, Buffer &buff
 /// A step may write outputs and the arena, never what the caller or the file owns.
 moe_status *Decoder::checkWritable(const char *what, size_t step, uint32_t buffer) {
   Buffer::Kind kind = entry->buffers[buffer].kind;
-  if (kind == Buffer::Output || kind == Buffer::Arena)
+  if (kind == Buffer::Output || kind == Buffer::Arena || kind == Buffer::Peer)
     return nullptr;
   return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (%s) writes buffer %u, which is %s", step, what, buffer,
                      kind == Buffer::Input ? "an input" : "a constant");
@@ -303,7 +309,49 @@ moe_status *Decoder::decodeAllToAll(const fb::AllToAll &from, size_t i, Step &st
       return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) has bounds of type %s and rank %d in buffer %d", i,
                          moe_dtype_name(bounds.dtype), bounds.rank, number);
   }
-  return checkWritable("all_to_all", i, step.target);
+  MOERT_TRY(checkWritable("all_to_all", i, step.target));
+  entry->moves |= from.kernel() < 0;
+  return from.kernel() < 0 ? nullptr : decodeExchangeKernel(uint32_t(from.kernel()), i, step);
+}
+
+/// The kernel that does an exchange by itself.
+moe_status *Decoder::decodeExchangeKernel(uint32_t number, size_t i, Step &step) {
+  step.stores = true;
+  step.kernel = number;
+  step.args = {step.source};
+  if (step.send >= 0)
+    step.args.insert(step.args.end(), {uint32_t(step.send), uint32_t(step.receive)});
+  step.args.push_back(step.target);
+  if (entry->buffers[step.target].kind != Buffer::Peer)
+    return MOERT_ERROR(MOE_BAD_PROGRAM,
+                       "step %zu (all_to_all) has a kernel, but its target is no buffer of a peer arena", i);
+  MOERT_TRY(decodeCall(i, "all_to_all", step));
+  const CudaKernel &kernel = program.kernels[number].cuda;
+  bool isExchange = std::any_of(kernel.params.begin(), kernel.params.end(),
+                                [](const Param &param) { return param.kind == Param::Peers; });
+  if (!isExchange || kernel.fallback >= 0)
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (all_to_all) runs kernel '%s', which is not one of an exchange", i,
+                       program.kernels[number].name);
+  return nullptr;
+}
+
+/// The kernel of a step, and what it takes.
+moe_status *Decoder::decodeCall(size_t i, const char *what, Step &step) {
+  if (step.kernel >= program.kernels.size())
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (%s) launches kernel %u of %zu", i, what, step.kernel,
+                       program.kernels.size());
+  const Kernel &kernel = program.kernels[step.kernel];
+  if (step.args.size() != kernel.numArgs || step.scalars.size() != kernel.numScalars)
+    return MOERT_ERROR(MOE_BAD_PROGRAM,
+                       "step %zu (%s) passes %zu buffers and %zu scalars to kernel '%s', which takes %u and %u", i,
+                       what, step.args.size(), step.scalars.size(), kernel.name, kernel.numArgs, kernel.numScalars);
+  if (!program.isCuda)
+    return nullptr;
+  step.counter = launches++;
+  MOERT_TRY(checkCudaArguments(kernel, entry->buffers, step, i));
+  if (kernel.cuda.fallback < 0)
+    return nullptr;
+  return checkCudaArguments(program.kernels[size_t(kernel.cuda.fallback)], entry->buffers, step, i);
 }
 
 moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
@@ -315,24 +363,16 @@ moe_status *Decoder::decodeStep(const fb::Step &from, size_t i, Step &step) {
     const fb::Launch &launch = *from.op_as_Launch();
     step.kind = Step::Launch;
     step.kernel = launch.kernel();
-    if (step.kernel >= program.kernels.size())
-      return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu launches kernel %u of %zu", i, step.kernel, program.kernels.size());
-    const Kernel &kernel = program.kernels[step.kernel];
-    if (sizeOf(launch.args()) != kernel.numArgs || sizeOf(launch.scalars()) != kernel.numScalars)
-      return MOERT_ERROR(
-          MOE_BAD_PROGRAM, "step %zu passes %zu buffers and %zu scalars to kernel '%s', which takes %u and %u", i,
-          sizeOf(launch.args()), sizeOf(launch.scalars()), kernel.name, kernel.numArgs, kernel.numScalars);
     std::string what = "step " + std::to_string(i) + " (launch)";
     MOERT_TRY(decodeRefs((what + ", argument,").c_str(), launch.args(), numBuffers, step.args));
     MOERT_TRY(decodeRefs((what + ", scalar,").c_str(), launch.scalars(), entry->exprs.size(), step.scalars));
     MOERT_TRY(decodeCost(launch, i, step));
-    if (!program.isCuda)
-      return nullptr;
-    step.counter = launches++;
-    MOERT_TRY(checkCudaArguments(kernel, entry->buffers, step, i));
-    if (kernel.cuda.fallback < 0)
-      return nullptr;
-    return checkCudaArguments(program.kernels[size_t(kernel.cuda.fallback)], entry->buffers, step, i);
+    MOERT_TRY(decodeCall(i, "launch", step));
+    for (const Param &param : program.kernels[step.kernel].cuda.params)
+      if (param.kind == Param::Peers)
+        return MOERT_ERROR(MOE_BAD_PROGRAM, "step %zu (launch) runs kernel '%s', which is one of an exchange", i,
+                           program.kernels[step.kernel].name);
+    return nullptr;
   }
   case fb::Op::Memset: {
     const fb::Memset &memset = *from.op_as_Memset();
@@ -386,6 +426,11 @@ moe_status *Decoder::decodeEntry(const fb::Entry &from, Entry &to) {
   to.flags = from.flags();
   if (to.flags & ~uint32_t(MOE_ENTRY_NEEDS_COMM | MOE_ENTRY_HOST_SYNC | MOE_ENTRY_CAPTURABLE))
     return MOERT_ERROR(MOE_BAD_PROGRAM, "unknown flags 0x%x", to.flags);
+  to.peer = from.peer();
+  if (to.peer && *to.peer >= to.exprs.size())
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "the peer arena's size is expression %u of %zu", *to.peer, to.exprs.size());
+  if (to.peer && (!program.isCuda || !from.ranks()))
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "it has a peer arena, which is for ranks of the cuda target");
   to.axis = textOf(from.axis());
   to.ranks = from.ranks();
   if (to.ranks > INT32_MAX || (to.ranks != 0) != ((to.flags & MOE_ENTRY_NEEDS_COMM) != 0))

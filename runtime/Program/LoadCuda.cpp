@@ -67,6 +67,7 @@ static moe_status *decodeParam(const char *kernel, size_t i, const fb::Param &fr
   switch (from.kind()) {
   case fb::ParamKind::Faults:
   case fb::ParamKind::Counter:
+  case fb::ParamKind::Peers:
     return nullptr;
   case fb::ParamKind::Scalar:
     limit = owner.numScalars;
@@ -177,7 +178,8 @@ moe_status *moert::checkCudaArguments(const Kernel &owner, const std::vector<Buf
   const char *kernel = owner.name;
   for (size_t i = 0; i < owner.cuda.params.size(); ++i) {
     const Param &param = owner.cuda.params[i];
-    if (param.kind == Param::Faults || param.kind == Param::Counter || param.kind == Param::Scalar)
+    if (param.kind == Param::Faults || param.kind == Param::Counter || param.kind == Param::Peers ||
+        param.kind == Param::Scalar)
       continue;
     const Buffer &buffer = buffers[step.args[param.arg]];
     if ((param.kind == Param::Size || param.kind == Param::Stride) && param.dim >= uint32_t(buffer.rank))

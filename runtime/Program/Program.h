@@ -39,7 +39,7 @@ struct Argument {
 };
 
 struct Buffer {
-  enum Kind : int8_t { Input, Output, Arena, Constant };
+  enum Kind : int8_t { Input, Output, Arena, Constant, Peer };
   Kind kind;
   uint32_t index;  ///< of the input or output
   uint32_t offset; ///< expression
@@ -61,6 +61,7 @@ struct Step {
   uint32_t counter = 0;                 ///< launches on cuda: number of the launch, which has counters of its own
   uint32_t source = 0, target = 0;      ///< buffers
   int32_t send = -1, receive = -1;      ///< buffers with the bounds of an AllToAll, or -1
+  bool stores = false;                  ///< an AllToAll that its kernel does, with the operands as args
   uint8_t value = 0;
 };
 
@@ -74,6 +75,8 @@ struct Entry {
   uint32_t flags;
   const char *axis; ///< of its exchanges
   uint32_t ranks;   ///< of that axis; 0 without exchanges
+  bool moves = false;           ///< some exchange is the communicator's
+  std::optional<uint32_t> peer; ///< expression: bytes of the peer arena, if some exchange is a kernel's
 
   /// The frame is what an enqueue needs to remember: the values of all expressions, one View for each input and
   /// output, one memref descriptor for each buffer, and the argument list of a launch. It lies in the caller's
@@ -102,7 +105,7 @@ constexpr uint32_t kTensorMapBytes = 128, kCounterBytes = 128;
 
 /// A parameter of a cuda kernel; program.fbs says what each is.
 struct Param {
-  enum Kind : int8_t { Pointer, Size, Stride, Scalar, Faults, Counter, TensorMap };
+  enum Kind : int8_t { Pointer, Size, Stride, Scalar, Faults, Counter, TensorMap, Peers };
   Kind kind;
   uint8_t width; ///< bits
   uint8_t rank;  ///< of a tensor map

@@ -221,18 +221,22 @@ moe_status *moert::workspaceLayout(const Entry &entry, const int64_t *values, si
   if (!add(arena, int64_t(entry.arenaOffset), total))
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "the workspace passes 64 bits for these inputs");
   bytes = size_t(total);
+  int64_t peer = entry.peer ? values[*entry.peer] : 0;
+  if (peer < 0)
+    return MOERT_ERROR(MOE_INVALID_ARGUMENT, "the peer arena has %lld bytes for these inputs", (long long)peer);
 
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const Buffer &buffer = entry.buffers[i];
-    if (buffer.kind != Buffer::Arena)
+    if (buffer.kind != Buffer::Arena && buffer.kind != Buffer::Peer)
       continue;
+    int64_t room = buffer.kind == Buffer::Peer ? peer : arena;
     uint64_t need = 0;
     MOERT_TRY(bufferBytes(buffer, values, i, need));
     int64_t offset = values[buffer.offset];
-    if (offset < 0 || uint64_t(offset) % moe_dtype_size(buffer.dtype) || offset > arena ||
-        need > uint64_t(arena - offset))
+    if (offset < 0 || uint64_t(offset) % moe_dtype_size(buffer.dtype) || offset > room ||
+        need > uint64_t(room - offset))
       return MOERT_ERROR(MOE_BAD_PROGRAM, "buffer %zu has %llu bytes at %lld of an arena of %lld bytes", i,
-                         (unsigned long long)need, (long long)offset, (long long)arena);
+                         (unsigned long long)need, (long long)offset, (long long)room);
   }
   return nullptr;
 }

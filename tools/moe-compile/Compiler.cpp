@@ -163,7 +163,7 @@ FailureOr<SmallVector<char, 0>> Compiler::compile() {
       {Phase::MoE, [&](OpPassManager &pm) { buildMoEPipeline(pm, options.pipeline); }},
       {Phase::Tile, [&](OpPassManager &pm) { buildTile(pm); }},
       {Phase::Bufferized, buildBufferizePipeline},
-      {Phase::Prog, buildProgPipeline},
+      {Phase::Prog, [&](OpPassManager &pm) { buildProgPipeline(pm, options.target == TargetKind::CUDA); }},
   };
   for (const auto &[phase, build] : phases)
     if (phase <= options.last && failed(run(phase, module, build)))

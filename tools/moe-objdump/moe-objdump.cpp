@@ -82,8 +82,13 @@ static void printEntry(prog::ProgramOp program, llvm::raw_ostream &os) {
   auto launches = llvm::to_vector(program.getOps<prog::LaunchOp>());
   auto copies = llvm::count_if(program.getOps(), llvm::IsaPred<prog::CopyOp, prog::MemsetOp>);
   auto exchanges = llvm::to_vector(program.getOps<prog::AllToAllOp>());
+  auto terminator = cast<prog::ReturnOp>(program.getBody().front().getTerminator());
   os << "  arena: ";
-  printSize(cast<prog::ReturnOp>(program.getBody().front().getTerminator()).getArena(), program, os);
+  printSize(terminator.getArena(), program, os);
+  if (terminator.getPeer()) {
+    os << " bytes\n  peer arena: ";
+    printSize(terminator.getPeer(), program, os);
+  }
   os << " bytes\n  steps: " << launches.size() << " launches, " << copies << " copies and fills";
   if (!exchanges.empty())
     os << ", " << exchanges.size() << " exchanges over " << exchanges.front().getRanks() << " ranks of axis '"

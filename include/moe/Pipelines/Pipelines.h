@@ -35,8 +35,9 @@ void buildCUDATilePipeline(OpPassManager &pm, const PipelineOptions &options,
                            const sm90::SM90ChooseGathersPassOptions &gathers);
 /// `bufferized`: the same ops on memrefs.
 void buildBufferizePipeline(OpPassManager &pm);
-/// `prog`: kernels in module @kernels and host programs with a planned arena.
-void buildProgPipeline(OpPassManager &pm);
+/// `prog`: kernels in module @kernels and host programs with planned arenas. With `peerStores` exchanges that are to
+/// travel so have kernels.
+void buildProgPipeline(OpPassManager &pm, bool peerStores = false);
 /// `kernels` for the cpu target: module @kernels (the pass manager's module) in the LLVM dialect.
 void buildKernelsPipeline(OpPassManager &pm, const CPULevel &level);
 

@@ -202,7 +202,7 @@ void RowBody::yield(ValueRange values) { tile::YieldOp::create(b, values); }
 /// Ops that stay: index arithmetic, shapes, constants, the terminator and what is lowered already.
 static bool staysAsIs(Operation *op) {
   if (isa<tensor::DimOp, arith::ConstantOp, cf::AssertOp, func::ReturnOp>(op) ||
-      isa_and_nonnull<tile::TileDialect>(op->getDialect()))
+      isa_and_nonnull<tile::TileDialect, prog::ProgDialect>(op->getDialect()))
     return true;
   auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect()) && llvm::all_of(op->getOperandTypes(), isScalar) &&

@@ -84,8 +84,10 @@ struct LowerKernel : OpConversionPattern<KernelOp> {
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter())))
       return failure();
     // The next kernel may take its place on the chip now, and this one touches no memory before the last one has ended.
+    // Behind one that waits for other ranks it may not yet: it could take the places of kernels that those wait for.
     rewriter.setInsertionPointToStart(&function.getBody().front());
-    emit.op<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
+    if (!llvm::any_of(op.getParams(), llvm::IsaPred<PeersAttr>))
+      emit.op<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::launch_dependents);
     emit.op<NVVM::GriddepcontrolOp>(NVVM::GridDepActionKind::wait);
     Operation *terminator = function.getBody().front().getTerminator();
     rewriter.setInsertionPoint(terminator);

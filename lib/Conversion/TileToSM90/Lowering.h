@@ -8,6 +8,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/SM90/IR/SM90.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 
@@ -72,6 +73,7 @@ public:
   }
   Value counter() { return param(CounterAttr::get(b.getContext()), global()); }
   Value faults() { return param(FaultsAttr::get(b.getContext()), global()); }
+  Value peers() { return param(PeersAttr::get(b.getContext()), global()); }
 
   TermAttr constant(int64_t value) { return TermAttr::get(b.getContext(), value, Extent::None, 0, 1); }
   TermAttr sizeTerm(int64_t dim) { return TermAttr::get(b.getContext(), 0, Extent::Size, dim, 1); }
@@ -143,7 +145,8 @@ private:
   int64_t numTables = 0;
 };
 
-/// Build the kernel `name` of a tile op that stands in its function. On failure an error was emitted at the op.
+/// Build the kernel `name` of an op that stands in its function. On failure an error was emitted at the op.
+LogicalResult lower(prog::AllToAllOp op, OpBuilder &builder, StringRef name);
 LogicalResult lower(tile::OffsetsOp op, OpBuilder &builder, StringRef name);
 LogicalResult lower(tile::PlanOp op, OpBuilder &builder, StringRef name);
 LogicalResult lower(tile::RaggedGemmOp op, OpBuilder &builder, StringRef name);

@@ -92,11 +92,13 @@ Value Simt::roundUp(Value size, int64_t align, Value rows) {
 // Memory
 //===----------------------------------------------------------------------===//
 
+Value Simt::pinned(Value pointer) {
+  // A move that may not be moved.
+  return assembly(pointer.getType(), "mov.b64 $0, $1;", "=l,l", pointer, /*effects=*/true);
+}
+
 View Simt::view(Value memref) {
-  // A move that may not be moved: loads of constants depend on it, and so stay behind the wait for the kernel before.
-  Value pointer = k.pointer(memref);
-  pointer = assembly(pointer.getType(), "mov.b64 $0, $1;", "=l,l", pointer, /*effects=*/true);
-  View view{pointer, {}, KernelBuilder::memref(memref)};
+  View view{pinned(k.pointer(memref)), {}, KernelBuilder::memref(memref)};
   for (int64_t dim = 0; dim + 1 < view.type.getRank(); ++dim)
     view.strides.push_back(k.stride(memref, dim));
   return view;

@@ -91,6 +91,8 @@ public:
 
   //--- Memory
   View view(Value memref);
+  /// A pointer that what is read through it depends on, so that no read moves before the wait for the kernel before.
+  Value pinned(Value pointer);
   /// Address of element `index` (i64) behind `base`.
   Value at(Value base, Value index, Type element);
   /// Address of an element; indices are i64.
@@ -111,10 +113,10 @@ public:
   void report(tile::FaultKind kind, Value row, Value value, Value limit);
 
 protected:
-  KernelBuilder &k;
-
-private:
+  /// `result` is null for none.
   Value assembly(Type result, StringRef code, StringRef constraints, ValueRange operands, bool effects);
+
+  KernelBuilder &k;
 };
 
 } // namespace mlir::sm90

@@ -16,14 +16,15 @@ using namespace mlir::tile;
 
 namespace {
 
-/// The only tile op of a kernel function, or null after an error.
-Operation *getTileOp(func::FuncOp function) {
-  if (!function.getBody().hasOneBlock() || function.front().getOperations().size() != 2 ||
-      function.front().front().getName().getDialectNamespace() != TileDialect::getDialectNamespace()) {
-    function.emitError("kernel '") << function.getName() << "' must hold one tile op and a return without values";
-    return nullptr;
+/// The only op of a kernel function, of tile or an exchange, or null after an error.
+Operation *getKernelOp(func::FuncOp function) {
+  if (function.getBody().hasOneBlock() && function.front().getOperations().size() == 2) {
+    Operation *op = &function.front().front();
+    if (isa<prog::AllToAllOp>(op) || isa<TileDialect>(op->getDialect()))
+      return op;
   }
-  return &function.front().front();
+  function.emitError("kernel '") << function.getName() << "' must hold one tile op and a return without values";
+  return nullptr;
 }
 
 /// Makes a body one that the chip can compute. Epilogues mostly round to 16 bits and stand beside products: they take
@@ -53,7 +54,7 @@ struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM9
     auto target = NVVM::NVVMTargetAttr::get(context, /*optLevel=*/2, "nvptx64-nvidia-cuda", sm90::kChip.arch, "+ptx88");
     auto module = gpu::GPUModuleOp::create(builder, kernels.getLoc(), "kernels", builder.getArrayAttr(target));
     for (func::FuncOp function : functions) {
-      Operation *op = getTileOp(function);
+      Operation *op = getKernelOp(function);
       builder.setInsertionPointToEnd(module.getBody());
       if (!op || failed(prepareBody(op)) || failed(convert(op, builder, function.getName())))
         return signalPassFailure();
@@ -63,8 +64,9 @@ struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM9
 
   LogicalResult convert(Operation *op, OpBuilder &builder, StringRef name) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<OffsetsOp, PlanOp, RaggedGemmOp, RowsOp>([&](auto typed) { return sm90::lower(typed, builder, name); })
-        .Default([](Operation *) -> LogicalResult { llvm_unreachable("every kernel op of tile is above"); });
+        .Case<OffsetsOp, PlanOp, RaggedGemmOp, RowsOp, prog::AllToAllOp>(
+            [&](auto typed) { return sm90::lower(typed, builder, name); })
+        .Default([](Operation *) -> LogicalResult { llvm_unreachable("every kernel op is above"); });
   }
 };
 

@@ -59,6 +59,7 @@ static Offset<fb::Param> writeParam(flatbuffers::FlatBufferBuilder &fbb, Attribu
       .Case([&](sm90::StrideAttr p) { return simple(fb::ParamKind::Stride, p.getArg(), p.getDim(), p.getWidth()); })
       .Case([&](sm90::ScalarAttr p) { return simple(fb::ParamKind::Scalar, p.getIndex(), 0, p.getWidth()); })
       .Case([&](sm90::CounterAttr) { return simple(fb::ParamKind::Counter); })
+      .Case([&](sm90::PeersAttr) { return simple(fb::ParamKind::Peers); })
       .Case([&](sm90::TensorMapAttr p) {
         std::vector<fb::Term> dims = toTerms(p.getDims()), strides = toTerms(p.getStrides());
         std::vector<uint32_t> box(p.getBox().begin(), p.getBox().end());
@@ -101,13 +102,15 @@ static void print(llvm::raw_ostream &os, uint32_t arg, const flatbuffers::Vector
 }
 
 static std::string describe(const fb::Param &param) {
-  static constexpr StringLiteral names[] = {"pointer", "size", "stride", "scalar", "faults", "counter", "tensor map"};
+  static constexpr StringLiteral names[] = {"pointer", "size",    "stride",     "scalar",
+                                            "faults",  "counter", "tensor map", "peers"};
   std::string text;
   llvm::raw_string_ostream os(text);
   os << names[static_cast<unsigned>(param.kind())];
   switch (param.kind()) {
   case fb::ParamKind::Faults:
   case fb::ParamKind::Counter:
+  case fb::ParamKind::Peers:
     break;
   case fb::ParamKind::Size:
   case fb::ParamKind::Stride:

@@ -33,6 +33,10 @@ private:
   void readBuffer(const fb::Buffer &buffer);
   LogicalResult readStep(const fb::Entry &entry, const fb::Step &step);
   LogicalResult readLaunch(const fb::Launch &launch);
+  SymbolRefAttr symbolOf(const fb::Kernel &kernel) {
+    auto leaf = FlatSymbolRefAttr::get(builder.getContext(), kernel.name()->c_str());
+    return SymbolRefAttr::get(builder.getContext(), "kernels", {leaf});
+  }
   /// Makes the declaration of a kernel take these operands, and those it takes already.
   LogicalResult declareKernel(const fb::Kernel &kernel, ValueRange operands);
 
@@ -144,7 +148,9 @@ void Reader::readBuffer(const fb::Buffer &buffer) {
         builder, loc, prog::getCallerBufferType(type.getShape(), type.getElementType()), buffer.index(), dynamic));
     return;
   case fb::BufferKind::Arena:
-    buffers.push_back(prog::BufferOp::create(builder, loc, type, dynamic, sizes[buffer.offset()]));
+  case fb::BufferKind::Peer:
+    buffers.push_back(prog::BufferOp::create(builder, loc, type, dynamic, sizes[buffer.offset()],
+                                             buffer.kind() == fb::BufferKind::Peer));
     return;
   case fb::BufferKind::Constant: {
     auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
@@ -201,13 +207,11 @@ LogicalResult Reader::readLaunch(const fb::Launch &launch) {
   const fb::Kernel &kernel = *file.kernels()->Get(launch.kernel());
   if (failed(declareKernel(kernel, operands)))
     return failure();
-  auto leaf = FlatSymbolRefAttr::get(builder.getContext(), kernel.name()->c_str());
   auto cost = [&](std::optional<uint32_t> number) { return number ? sizes[*number] : Value(); };
   IntegerAttr bounds;
   if (launch.bounds())
     bounds = builder.getI64IntegerAttr(*launch.bounds());
-  prog::LaunchOp::create(builder, loc, SymbolRefAttr::get(builder.getContext(), "kernels", {leaf}), operands,
-                         cost(launch.flops()), cost(launch.bytes()), bounds);
+  prog::LaunchOp::create(builder, loc, symbolOf(kernel), operands, cost(launch.flops()), cost(launch.bytes()), bounds);
   return success();
 }
 
@@ -228,10 +232,15 @@ LogicalResult Reader::readStep(const fb::Entry &entry, const fb::Step &step) {
   case fb::Op::AllToAll: {
     const fb::AllToAll &exchange = *step.op_as_AllToAll();
     auto bounds = [&](int32_t number) { return number < 0 ? Value() : buffers[number]; };
-    prog::AllToAllOp::create(builder, loc, Type(), buffers[exchange.source()], bounds(exchange.send()),
-                             bounds(exchange.receive()), buffers[exchange.target()], entry.axis()->str(),
-                             entry.ranks());
-    return success();
+    auto op = prog::AllToAllOp::create(builder, loc, Type(), buffers[exchange.source()], bounds(exchange.send()),
+                                       bounds(exchange.receive()), buffers[exchange.target()], entry.axis()->str(),
+                                       entry.ranks());
+    if (exchange.kernel() < 0)
+      return success();
+    const fb::Kernel &kernel = *file.kernels()->Get(static_cast<uint32_t>(exchange.kernel()));
+    op.setTransport(prog::Transport::Peer);
+    op.setKernelAttr(symbolOf(kernel));
+    return declareKernel(kernel, op.getOperands());
   }
   default:
     prog::WaitOp::create(builder, loc);
@@ -276,7 +285,7 @@ LogicalResult Reader::readEntry(const fb::Entry &entry) {
   for (uint32_t i = 0, e = entry.steps() ? entry.steps()->size() : 0; i < e; ++i)
     if (failed(readStep(entry, *entry.steps()->Get(i))))
       return failure();
-  prog::ReturnOp::create(builder, loc, sizes[entry.arena()], Value());
+  prog::ReturnOp::create(builder, loc, sizes[entry.arena()], entry.peer() ? sizes[*entry.peer()] : Value());
   for (Value size : llvm::reverse(sizes)) // sizes that only types told of
     if (size.use_empty())
       size.getDefiningOp()->erase();

@@ -72,6 +72,10 @@ private:
   LogicalResult write(Operation *op);
   LogicalResult writeSize(Operation *op);
   LogicalResult writeLaunch(prog::LaunchOp op);
+  LogicalResult writeAllToAll(prog::AllToAllOp op);
+  /// Number of the kernel that an op calls with these operands; fills the lists of them.
+  FailureOr<uint32_t> writeKernel(Operation *op, SymbolRefAttr symbol, ValueRange operands, std::vector<uint32_t> &args,
+                                  std::vector<uint32_t> &scalars);
   void writeBuffer(Value value, fb::BufferKind kind, uint32_t index, ArrayRef<uint32_t> dims, uint32_t offset = 0,
                    const std::vector<uint8_t> &data = {});
   template <typename T> void writeStep(fb::Op kind, Offset<T> step) {
@@ -178,17 +182,16 @@ void EntryWriter::writeBuffer(Value value, fb::BufferKind kind, uint32_t index, 
       fbb, kind, index, offset, toDType(cast<MemRefType>(value.getType()).getElementType()), dimsOffset, dataOffset));
 }
 
-LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
-  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(op, op.getKernelAttr());
-  SymbolRefAttr symbol = op.getKernelAttr();
+FailureOr<uint32_t> EntryWriter::writeKernel(Operation *op, SymbolRefAttr symbol, ValueRange operands,
+                                             std::vector<uint32_t> &args, std::vector<uint32_t> &scalars) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(op, symbol);
   if (symbol.getRootReference() != "kernels" || symbol.getNestedReferences().size() != 1)
-    return op.emitOpError("kernel is ") << symbol << ", expected a function of module @kernels";
+    return op->emitOpError("kernel is ") << symbol << ", expected a function of module @kernels";
   if (!kernel)
-    return op.emitOpError("kernel ") << symbol << " is not in the module";
+    return op->emitOpError("kernel ") << symbol << " is not in the module";
 
-  std::vector<uint32_t> args, scalars;
   Kernel description;
-  for (auto [i, operand] : llvm::enumerate(op.getArguments())) {
+  for (auto [i, operand] : llvm::enumerate(operands)) {
     if (!isa<MemRefType>(operand.getType())) {
       scalars.push_back(expr(operand));
       continue;
@@ -198,14 +201,39 @@ LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
   }
   description.numArgs = args.size();
   description.numScalars = scalars.size();
-  auto [it, isNew] = kernels.insert({symbol.getLeafReference(), description});
-  uint32_t number = it - kernels.begin();
+  return static_cast<uint32_t>(kernels.insert({symbol.getLeafReference(), description}).first - kernels.begin());
+}
+
+LogicalResult EntryWriter::writeLaunch(prog::LaunchOp op) {
+  std::vector<uint32_t> args, scalars;
+  FailureOr<uint32_t> number = writeKernel(op, op.getKernelAttr(), op.getArguments(), args, scalars);
+  if (failed(number))
+    return failure();
   auto optional = [&](Value size) { return size ? std::optional<uint32_t>(expr(size)) : std::nullopt; };
   std::optional<uint32_t> bounds;
   if (op.getBounds())
     bounds = static_cast<uint32_t>(*op.getBounds());
-  writeStep(fb::Op::Launch, fb::CreateLaunchDirect(fbb, number, &args, &scalars, optional(op.getFlops()),
+  writeStep(fb::Op::Launch, fb::CreateLaunchDirect(fbb, *number, &args, &scalars, optional(op.getFlops()),
                                                    optional(op.getBytes()), bounds));
+  return success();
+}
+
+LogicalResult EntryWriter::writeAllToAll(prog::AllToAllOp op) {
+  auto buffer = [&](Value bounds) { return bounds ? static_cast<int32_t>(bufferNumbers.lookup(bounds)) : -1; };
+  int32_t number = -1;
+  if (SymbolRefAttr symbol = op.getKernelAttr()) {
+    std::vector<uint32_t> args, scalars;
+    FailureOr<uint32_t> kernel = writeKernel(op, symbol, op.getOperands(), args, scalars);
+    if (failed(kernel))
+      return failure();
+    number = static_cast<int32_t>(*kernel);
+  }
+  axis = op.getAxis().str();
+  ranks = op.getRanks();
+  readsBounds |= op.getSend() && number < 0;
+  writeStep(fb::Op::AllToAll,
+            fb::CreateAllToAll(fbb, bufferNumbers.lookup(op.getSource()), bufferNumbers.lookup(op.getTarget()),
+                               buffer(op.getSend()), buffer(op.getReceive()), number));
   return success();
 }
 
@@ -219,8 +247,8 @@ LogicalResult EntryWriter::write(Operation *op) {
       .Case([&](prog::BufferOp buffer) -> LogicalResult {
         if (!buffer.getOffset())
           return buffer.emitOpError("has no place in the arena; run prog-plan-arena first");
-        writeBuffer(buffer.getBuffer(), fb::BufferKind::Arena, 0, exprs(buffer.getBuffer().getType(), buffer.getDims()),
-                    expr(buffer.getOffset()));
+        writeBuffer(buffer.getBuffer(), buffer.getPeer() ? fb::BufferKind::Peer : fb::BufferKind::Arena, 0,
+                    exprs(buffer.getBuffer().getType(), buffer.getDims()), expr(buffer.getOffset()));
         return success();
       })
       .Case([&](prog::ConstantOp constant) -> LogicalResult {
@@ -250,16 +278,7 @@ LogicalResult EntryWriter::write(Operation *op) {
                   fb::CreateCopy(fbb, bufferNumbers.lookup(copy.getSource()), bufferNumbers.lookup(copy.getTarget())));
         return success();
       })
-      .Case([&](prog::AllToAllOp exchange) {
-        auto number = [&](Value bounds) { return bounds ? static_cast<int32_t>(bufferNumbers.lookup(bounds)) : -1; };
-        axis = exchange.getAxis().str();
-        ranks = exchange.getRanks();
-        readsBounds |= static_cast<bool>(exchange.getSend());
-        writeStep(fb::Op::AllToAll, fb::CreateAllToAll(fbb, bufferNumbers.lookup(exchange.getSource()),
-                                                       bufferNumbers.lookup(exchange.getTarget()),
-                                                       number(exchange.getSend()), number(exchange.getReceive())));
-        return success();
-      })
+      .Case([&](prog::AllToAllOp exchange) { return writeAllToAll(exchange); })
       .Case([&](prog::WaitOp) {
         writeStep(fb::Op::Wait, fb::CreateWait(fbb));
         return success();
@@ -325,15 +344,18 @@ FailureOr<Offset<fb::Entry>> EntryWriter::write(bool isCuda) {
   for (Operation &op : body)
     if (failed(write(&op)))
       return failure();
-  Value arena = cast<prog::ReturnOp>(body.getTerminator()).getArena();
-  uint32_t arenaExpr = arena ? expr(arena) : expr(fb::ExprKind::Const, 0);
+  auto terminator = cast<prog::ReturnOp>(body.getTerminator());
+  uint32_t arenaExpr = terminator.getArena() ? expr(terminator.getArena()) : expr(fb::ExprKind::Const, 0);
+  std::optional<uint32_t> peerExpr;
+  if (terminator.getPeer())
+    peerExpr = expr(terminator.getPeer());
   auto inputs = writeInputs();
   auto outputs = writeOutputs();
   bool waits = isCuda && readsBounds;
   uint32_t flags = (ranks ? MOE_ENTRY_NEEDS_COMM : 0) | (waits ? MOE_ENTRY_HOST_SYNC : 0) |
                    (isCuda && !waits ? MOE_ENTRY_CAPTURABLE : 0);
   return fb::CreateEntryDirect(fbb, program.getSymName().str().c_str(), &inputs, &outputs, &expressions, &buffers,
-                               &steps, arenaExpr, flags, ranks ? axis.c_str() : nullptr, ranks);
+                               &steps, arenaExpr, flags, ranks ? axis.c_str() : nullptr, ranks, peerExpr);
 }
 
 /// Refuses what would pass the format's limit, before the builder meets it.

@@ -217,6 +217,15 @@ MOE_API moe_status *moe_session_create(moe_program *program, int32_t device, con
 MOE_API void moe_session_retain(moe_session *session);
 MOE_API void moe_session_release(moe_session *session);
 
+/* Gives the exchanges of an entry that kernels do (transport 'peer' on cuda) memory that all ranks reach, for these
+ * inputs and all that need no more; only their shapes and types are read. Every rank calls it, as an exchange. The
+ * first moe_enqueue of an entry with a communicator does the same, so only those need this who capture at once, or
+ * whose inputs grow; with another communicator it is made anew, and what was captured before is not to run again. Any
+ * communicator will do if the entry has no other exchanges. Such an entry is not to run twice at a time on a device.
+ * Nothing for other entries. */
+MOE_API moe_status *moe_session_connect(moe_session *session, uint32_t entry, const moe_buffer *inputs,
+                                        size_t num_inputs, moe_comm *comm, void *stream);
+
 /* Runs an entry. Neither allocates nor synchronises on the device; on the cpu target it returns when the
  * outputs are written. workspace: as moe_workspace_query says, not shared with another enqueue in flight.
  * comm: for an entry that says MOE_ENTRY_NEEDS_COMM, else NULL; if the enqueue fails, so does the communicator, and
@@ -236,7 +245,7 @@ typedef enum moe_step_kind {
   MOE_STEP_LAUNCH = 0,
   MOE_STEP_FILL = 1,
   MOE_STEP_COPY = 2,
-  MOE_STEP_EXCHANGE = 3 /* bytes are those that went to other ranks */
+  MOE_STEP_EXCHANGE = 3 /* bytes are those that went to other ranks, or -1 where only a kernel knows */
 } moe_step_kind;
 
 /* Times are in microseconds since the call. flops and bytes are what the step computes and moves at most for these
@@ -285,7 +294,7 @@ MOE_API const char *moe_fault_name(moe_fault_kind kind); /* "BAD_SIZES", ... ; "
 /* Faults of the last enqueue that used this workspace, at most MOE_NUM_FAULT_KINDS, in order of kind.
  * On cuda it copies them from the device, which waits for the legacy default stream alone: synchronise the stream of
  * the enqueue first. *n: on entry the room at faults, on return how many there are. Only the workspace's first bytes
- * are read. */
+ * are read. MOE_COMM_FAILED if an exchange by a kernel has failed. */
 MOE_API moe_status *moe_session_poll(moe_session *session, const void *workspace, moe_fault *faults, size_t *n);
 
 #ifdef __cplusplus

@@ -21,6 +21,14 @@ gpu.module @kernels {
     }
   }
 
+  // A kernel that waits for other ranks lets no other begin behind it.
+  // CHECK-LABEL: llvm.func @waits
+  // CHECK-NOT: launch_dependents
+  // CHECK: nvvm.griddepcontrol wait
+  sm90.kernel @waits <threads = 128, blocks = 16> params [#sm90.peers] {
+  ^bb0(%p: !llvm.ptr<1>):
+  }
+
   // 8 groups: 17 sections, of which the odd ones are groups. The last section's end is `rows`.
   // CHECK-LABEL: llvm.func @rows(
   // CHECK-SAME: %[[BOUNDS:[^:]*]]: !llvm.ptr<1>, %[[ROWS:[^:]*]]: i32

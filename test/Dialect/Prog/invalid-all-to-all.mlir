@@ -95,11 +95,10 @@ func.func @k(%x: memref<8x4xf32>, %y: memref<8x4xf32>) {
 }
 
 // -----
-func.func private @k(memref<8xf32>, memref<8xf32>)
 prog.program @f(%x: memref<8xf32>) {
   %y = prog.output 0 () : memref<8xf32>
-  // expected-error @+1 {{target is an output, expected a buffer of the arena for transport 'peer' by a kernel}}
-  prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>, kernel = @k} : memref<8xf32>, memref<8xf32>
+  // expected-error @+1 {{target is an output, expected a buffer of the arena for transport 'peer'}}
+  prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>} : memref<8xf32>, memref<8xf32>
   prog.return
 }
 

@@ -108,7 +108,9 @@ TEST(CudaLoad, WhatIsRefused) {
       {"falls back on kernel 2 of 2", [](auto &k) { k.fallback = 2; }},
       {"falls back on kernel -2 of 2", [](auto &k) { k.fallback = -2; }},
       {"has itself a fallback", [](auto &k) { k.fallback = 0; }},
-      {"parameter 0: the kind is 7, which is unknown", [](auto &k) { k.params[0]->kind = fb::ParamKind(7); }},
+      {"parameter 0: the kind is 8, which is unknown", [](auto &k) { k.params[0]->kind = fb::ParamKind(8); }},
+      {"step 0 (launch) runs kernel 'fast', which is one of an exchange",
+       [](auto &k) { k.params.push_back(param(fb::ParamKind::Peers)); }},
       {"parameter 0: it is made of argument 2 of 2", [](auto &k) { k.params[0]->arg = 2; }},
       {"parameter 3: it is made of scalar 1 of 1", [](auto &k) { k.params[3]->arg = 1; }},
       {"parameter 1: it has 16 bits, but must have 32 or 64", [](auto &k) { k.params[1]->width = 16; }},
@@ -199,6 +201,68 @@ TEST(CudaSession, WithoutADriverOrACubin) {
     EXPECT_NE(message.find("is not a whole cubin"), std::string::npos) << message;
   EXPECT_EQ(session, nullptr);
   moe_status_free(status);
+}
+
+/// x[8] of i32 in equal blocks to the ranks, by kernel 0 into the peer arena.
+fb::ProgramT exchange() {
+  EntryBuilder e("main");
+  uint32_t zero = e.constant(0), n = e.constant(8), bytes = e.constant(64);
+  e.entry.arena = zero;
+  e.entry.peer = bytes;
+  e.input("x", fb::DType::I32, {8});
+  uint32_t x = e.buffer(fb::BufferKind::Input, 0, fb::DType::I32, {n});
+  uint32_t y = e.buffer(fb::BufferKind::Peer, 0, fb::DType::I32, {n}, zero);
+  e.buffer(fb::BufferKind::Arena, 0, fb::DType::I32, {zero}, zero);
+  e.allToAll(2, x, y, -1, -1, 0);
+  fb::ProgramT result = programOf(std::move(e), /*withObject=*/false);
+  fb::ProgramT other = program();
+  result.target = std::move(other.target);
+  result.kernels = std::move(other.kernels);
+  result.kernels.resize(1);
+  fb::KernelT &kernel = *result.kernels[0];
+  kernel.num_scalars = 0;
+  kernel.cuda->cluster = 1;
+  kernel.cuda->fallback = -1;
+  kernel.cuda->params.clear();
+  for (uint32_t arg : {0, 1})
+    kernel.cuda->params.push_back(param(fb::ParamKind::Pointer, arg));
+  kernel.cuda->params.push_back(param(fb::ParamKind::Peers));
+  return result;
+}
+
+TEST(CudaLoad, ExchangeByAKernel) {
+  auto loaded = load(exchange());
+  int64_t shape[] = {8};
+  moe_buffer x = {nullptr, 0, MOE_I32, 1, shape, nullptr};
+  size_t bytes = 0, align = 0;
+  expectOk(moe_workspace_query(loaded.get(), 0, &x, 1, &bytes, &align));
+  EXPECT_EQ(bytes, 256u + 128u); // the peer arena is not the caller's
+}
+
+TEST(CudaLoad, WhatIsRefusedOfExchanges) {
+  using Change = std::function<void(fb::ProgramT &)>;
+  auto entry = [](fb::ProgramT &p) -> fb::EntryT & { return *p.entries[0]; };
+  auto step = [](fb::ProgramT &p) -> fb::AllToAllT & { return *p.entries[0]->steps[0]->op.AsAllToAll(); };
+  const struct {
+    const char *message;
+    Change change;
+  } cases[] = {
+      {"buffer 1 is in a peer arena, but the entry has none", [&](auto &p) { entry(p).peer.reset(); }},
+      {"the peer arena's size is expression 77 of 3", [&](auto &p) { entry(p).peer = 77; }},
+      {"has a peer arena, which is for ranks of the cuda target",
+       [&](auto &p) { p.target->kind = "cpu", p.target->arch = kHostArch; }},
+      {"step 0 (all_to_all) launches kernel 3 of 1", [&](auto &p) { step(p).kernel = 3; }},
+      {"has a kernel, but its target is no buffer of a peer arena", [&](auto &p) { step(p).target = 2; }},
+      {"step 0 (all_to_all) passes 2 buffers and 0 scalars to kernel 'fast', which takes 4 and 0",
+       [&](auto &p) { p.kernels[0]->num_args = 4; }},
+      {"step 0 (all_to_all) runs kernel 'fast', which is not one of an exchange",
+       [&](auto &p) { p.kernels[0]->cuda->params.pop_back(); }},
+  };
+  for (const auto &test : cases) {
+    fb::ProgramT altered = exchange();
+    test.change(altered);
+    expectLoadError(altered, MOE_BAD_PROGRAM, test.message);
+  }
 }
 
 } // namespace

@@ -215,7 +215,7 @@ TEST(Load, Verifier) {
       {"the arena's size is expression 10 of 10", [](fb::ProgramT &, fb::EntryT &e) { e.arena = 10; }},
       {"unknown flags 0x10", [](fb::ProgramT &, fb::EntryT &e) { e.flags = 16; }},
       {"buffer 0 has rank 9", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[0]->dims.assign(9, 1); }},
-      {"buffer 0 has unknown kind 4", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[0]->kind = fb::BufferKind(4); }},
+      {"buffer 0 has unknown kind 5", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[0]->kind = fb::BufferKind(5); }},
       {"buffer 0 has unknown element type 8", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[0]->dtype = fb::DType(8); }},
       {"buffer 0 is input 2 of 2", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[0]->index = 2; }},
       {"buffer 5 is output 2 of 2", [](fb::ProgramT &, fb::EntryT &e) { e.buffers[5]->index = 2; }},
@@ -247,13 +247,13 @@ TEST(Load, Verifier) {
        [](fb::ProgramT &, fb::EntryT &e) { e.steps[1]->op.AsCopy()->source = 7; }},
       {"step 1 (copy) copies type f32 and rank 1 to type f32 and rank 2",
        [](fb::ProgramT &, fb::EntryT &e) { e.steps[1]->op.AsCopy()->source = 1; }},
-      {"step 0 launches kernel 5 of 5",
+      {"step 0 (launch) launches kernel 5 of 5",
        [](fb::ProgramT &, fb::EntryT &e) {
          fb::LaunchT launch;
          launch.kernel = 5;
          e.steps[0]->op.Set(std::move(launch));
        }},
-      {"step 0 passes 1 buffers and 0 scalars to kernel 'ids', which takes 1 and 1",
+      {"step 0 (launch) passes 1 buffers and 0 scalars to kernel 'ids', which takes 1 and 1",
        launching(kIds, {0})},
       {"step 0 (launch) costs expression 10 of 10",
        launching(kDeep, {0}, [](fb::LaunchT &launch) { launch.flops = 10; })},

@@ -93,7 +93,7 @@ public:
     step().Set(std::move(copy));
   }
   /// The entry becomes one for this number of ranks of axis "ep". Bounds may be -1.
-  void allToAll(uint32_t ranks, uint32_t source, uint32_t target, int32_t send, int32_t receive) {
+  void allToAll(uint32_t ranks, uint32_t source, uint32_t target, int32_t send, int32_t receive, int32_t kernel = -1) {
     entry.axis = "ep";
     entry.ranks = ranks;
     entry.flags |= MOE_ENTRY_NEEDS_COMM;
@@ -102,6 +102,7 @@ public:
     exchange.target = target;
     exchange.send = send;
     exchange.receive = receive;
+    exchange.kernel = kernel;
     step().Set(std::move(exchange));
   }
   void wait() { step().Set(fb::WaitT()); }

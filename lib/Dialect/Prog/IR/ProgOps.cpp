@@ -363,8 +363,8 @@ LogicalResult AllToAllOp::verify() {
                            << " rows, expected equal numbers, divisible by " << ranks << " ranks";
   if (getKernel() && getTransport() != Transport::Peer) // (C7)
     return emitOpError("has a kernel for transport 'exact', expected one for 'peer' only");
-  if (getKernel() && getTarget().getDefiningOp<OutputOp>())
-    return emitOpError("target is an output, expected a buffer of the arena for transport 'peer' by a kernel");
+  if (getTransport() == Transport::Peer && getTarget().getDefiningOp<OutputOp>())
+    return emitOpError("target is an output, expected a buffer of the arena for transport 'peer'");
   return verifyWritable(*this, getTarget(), "target"); // (C5)
 }
 

@@ -40,6 +40,7 @@ struct Region {
   /// Whether the unit is the monomial rounded up to the alignment, for the sizes that are not multiples of it
   /// themselves.
   bool rounded;
+  bool peer; ///< in the peer arena
   SmallVector<Buffer> buffers;
   int64_t size = 0; ///< in units
 };
@@ -52,6 +53,8 @@ struct PlanArena : prog::impl::ProgPlanArenaPassBase<PlanArena> {
   static LogicalResult factorize(Value size, int64_t &coefficient, SmallVectorImpl<Value> &factors);
   static LogicalResult place(Region &region);
   void emit(OpBuilder &builder);
+  /// Sets the offsets of one of the two arenas and returns its size, null for 0.
+  Value emitArena(OpBuilder &builder, bool peer);
 
   SmallVector<Region> regions;
 };
@@ -108,9 +111,10 @@ LogicalResult PlanArena::addBuffer(BufferOp op, unsigned first, unsigned last) {
   bool rounded = !factors.empty() && coefficient % kAlignment != 0;
   if (factors.empty())
     coefficient = llvm::alignTo(coefficient, kAlignment);
-  auto region = llvm::find_if(regions, [&](const Region &r) { return r.factors == factors && r.rounded == rounded; });
+  auto region = llvm::find_if(
+      regions, [&](const Region &r) { return r.factors == factors && r.rounded == rounded && r.peer == op.getPeer(); });
   if (region == regions.end())
-    region = &regions.emplace_back(Region{factors, rounded, {}});
+    region = &regions.emplace_back(Region{factors, rounded, op.getPeer(), {}});
   region->buffers.push_back({op, first, last, coefficient});
   return success();
 }
@@ -127,6 +131,10 @@ LogicalResult PlanArena::collect() {
       continue;
     }
     unsigned first = std::numeric_limits<unsigned>::max(), last = 0;
+    op.setPeer(llvm::any_of(op.getBuffer().getUsers(), [&](Operation *user) {
+      auto exchange = dyn_cast<AllToAllOp>(user);
+      return exchange && exchange.getKernel() && exchange.getTarget() == op.getBuffer();
+    }));
     for (Operation *user : op.getBuffer().getUsers()) {
       first = std::min(first, positions.lookup(user));
       last = std::max(last, positions.lookup(user));
@@ -164,13 +172,8 @@ LogicalResult PlanArena::place(Region &region) {
   return success();
 }
 
-void PlanArena::emit(OpBuilder &builder) {
-  Block &body = getOperation().getBody().front();
-  auto terminator = cast<ReturnOp>(body.getTerminator());
+Value PlanArena::emitArena(OpBuilder &builder, bool peer) {
   Location loc = getOperation().getLoc();
-  auto step = llvm::find_if(
-      body, [](Operation &op) { return op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(64); });
-  builder.setInsertionPoint(&body, step);
   llvm::SmallDenseMap<int64_t, Value> constants;
   auto constant = [&](int64_t value) {
     Value &slot = constants[value];
@@ -184,6 +187,8 @@ void PlanArena::emit(OpBuilder &builder) {
 
   Value base; // where the region begins; null for 0
   for (Region &region : regions) {
+    if (region.peer != peer)
+      continue;
     Value unit; // null for 1
     for (Value factor : region.factors)
       unit = unit ? arith::MulIOp::create(builder, loc, unit, factor) : factor;
@@ -203,10 +208,18 @@ void PlanArena::emit(OpBuilder &builder) {
       buffer.op.getOffsetMutable().assign(place(buffer.offset));
     base = place(region.size);
   }
-  if (base)
-    terminator.getArenaMutable().assign(base);
-  else
-    terminator.getArenaMutable().clear();
+  return base;
+}
+
+void PlanArena::emit(OpBuilder &builder) {
+  Block &body = getOperation().getBody().front();
+  auto terminator = cast<ReturnOp>(body.getTerminator());
+  auto step = llvm::find_if(
+      body, [](Operation &op) { return op.getNumResults() != 1 || !op.getResult(0).getType().isInteger(64); });
+  builder.setInsertionPoint(&body, step);
+  auto set = [&](MutableOperandRange operand, Value bytes) { bytes ? operand.assign(bytes) : operand.clear(); };
+  set(terminator.getArenaMutable(), emitArena(builder, /*peer=*/false));
+  set(terminator.getPeerMutable(), emitArena(builder, /*peer=*/true));
 }
 
 void PlanArena::runOnOperation() {

@@ -212,7 +212,8 @@ def Prog_AllToAllOp : Prog_Op<"all_to_all", [AttrSizedOperandSegments, Destinati
     - (C4) ranks is at least 1, and the axis has a name.
     - (C5) the target is an output or a piece of the arena.
     - (C6) all exchanges of a program are over one axis and number of ranks.
-    - (C7) `kernel` is a function that takes the operands as they are, for transport `peer`; its target is a piece of the arena.
+    - (C7) for transport `peer` the target is a piece of the arena; `kernel` comes with that transport only, and is a function that takes
+      the operands.
   }];
   let arguments = (ins Prog_Shaped:$source, Optional<Prog_Shaped>:$send, Optional<Prog_Shaped>:$receive, Prog_Shaped:$target,
                    StrAttr:$axis, I64Attr:$ranks, DefaultValuedAttr<Prog_TransportAttr, "Transport::Exact">:$transport,

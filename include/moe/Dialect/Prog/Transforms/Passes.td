@@ -34,11 +34,36 @@ def ProgPrepareResultsPass : Pass<"prog-prepare-results", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ProgOutlineExchangesPass : Pass<"prog-outline-exchanges", "::mlir::ModuleOp"> {
+  let summary = "makes the kernels of exchanges by stores into the memory of other ranks";
+  let description = [{
+    For a target with such kernels: each `prog.all_to_all` of a program with transport `peer` gets one, a function of module @kernels that holds
+    the exchange alone. Equal exchanges share it. Runs before `prog-plan-arena`, which puts the targets of such exchanges into the peer arena.
+
+    Example:
+    ```mlir
+    prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>} : memref<8x4xf32>, memref<8x4xf32>
+    ```
+    becomes
+    ```mlir
+    prog.all_to_all %x into %y {axis = "ep", kernel = @kernels::@f_exchange, ranks = 2, transport = #prog.transport<peer>} : memref<8x4xf32>, memref<8x4xf32>
+    ```
+    beside
+    ```mlir
+    func.func @f_exchange(%x: memref<8x4xf32> {prog.access = "read"}, %y: memref<8x4xf32> {prog.access = "write"}) {
+      prog.all_to_all %x into %y {axis = "ep", ranks = 2, transport = #prog.transport<peer>} : memref<8x4xf32>, memref<8x4xf32>
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def ProgPlanArenaPass : Pass<"prog-plan-arena", "::mlir::prog::ProgramOp"> {
   let summary = "gives every buffer its place in the arena";
   let description = [{
     A buffer lives from its first to its last use. Buffers that live at the same time do not overlap; others may share memory. Offsets are
-    multiples of 64 bytes, and expressions where sizes are dynamic.
+    multiples of 64 bytes, and expressions where sizes are dynamic. Targets of exchanges by a kernel are planned alike, in the peer arena.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

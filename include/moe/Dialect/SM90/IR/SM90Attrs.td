@@ -79,6 +79,10 @@ def SM90_CounterAttr : SM90_Attr<"Counter", "counter"> {
   let summary = "parameter: device address of a u32 that is zero when the kernel starts";
   let assemblyFormat = "";
 }
+def SM90_PeersAttr : SM90_Attr<"Peers", "peers"> {
+  let summary = "parameter: device address of what says where the memory of other ranks is (runtime/CUDA/PeerABI.h)";
+  let assemblyFormat = "";
+}
 def SM90_TensorMapAttr : SM90_Attr<"TensorMap", "tensor_map"> {
   let summary = "parameter: a CUtensorMap of argument `arg`, 128 bytes by value";
   let description = [{
