@@ -140,16 +140,30 @@ static ffi::Future executeCpu(CpuRanks *ranks, ffi::RunId run, ffi::RemainingArg
 
 /// Reads the place from the device: once for each device, as a device is always the same rank of an executable.
 static Failure readPlace(const void *data, void *stream, Place &place) {
+  using Get = int (*)(void *, void **);
   using Copy = int (*)(void *, uint64_t, size_t, void *);
-  using Synchronize = int (*)(void *);
+  using Call = int (*)(void *);
+  using Pop = int (*)(void **);
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  auto copy = driver ? reinterpret_cast<Copy>(dlsym(driver, "cuMemcpyDtoHAsync_v2")) : nullptr;
-  auto synchronize = driver ? reinterpret_cast<Synchronize>(dlsym(driver, "cuStreamSynchronize")) : nullptr;
-  if (!copy || !synchronize)
-    return {MOE_UNSUPPORTED, "the CUDA driver cannot be opened"};
-  int error = copy(&place, reinterpret_cast<uint64_t>(data), sizeof(place), stream);
+  auto find = [&](const char *name) { return driver ? dlsym(driver, name) : nullptr; };
+  auto getContext = reinterpret_cast<Get>(find("cuStreamGetCtx"));
+  auto push = reinterpret_cast<Call>(find("cuCtxPushCurrent_v2"));
+  auto pop = reinterpret_cast<Pop>(find("cuCtxPopCurrent_v2"));
+  auto copy = reinterpret_cast<Copy>(find("cuMemcpyDtoHAsync_v2"));
+  auto synchronize = reinterpret_cast<Call>(find("cuStreamSynchronize"));
+  if (!getContext || !push || !pop || !copy || !synchronize)
+    return {MOE_UNSUPPORTED, "the CUDA driver cannot be opened, or lacks a function"};
+  // XLA's thread need not have a current context.
+  void *context = nullptr, *popped = nullptr;
+  int error = getContext(stream, &context);
   if (!error)
-    error = synchronize(stream);
+    error = push(context);
+  if (!error) {
+    error = copy(&place, reinterpret_cast<uint64_t>(data), sizeof(place), stream);
+    if (!error)
+      error = synchronize(stream);
+    pop(&popped);
+  }
   if (error)
     return {MOE_SYSTEM, "the place of a rank cannot be read from its device: error " + std::to_string(error) +
                             " of the CUDA driver"};
