@@ -132,7 +132,7 @@ def MoEOutlineIslandsPass : Pass<"moe-outline-islands", "::mlir::ModuleOp"> {
     with the attribute `moe.island`, which the function calls. All other ops stay as they were, but for what only fed the
     islands. Whatever leaves an island comes back only into a later one; plans do not leave, they are made again.
 
-    If with `moe-raise-rest` nothing of the function is left, all of it is one island.
+    Results of which nothing is left after `moe-raise-rest` are one island, if all ragged products of the function are in it.
 
     A remark says which op an island begins after or ends before.
   }];

@@ -85,19 +85,27 @@ void Islands::add(Operation *op) {
     add(operand.getDefiningOp());
 }
 
-Islands::Islands(ValueRange results) {
-  SmallVector<Value> work(results);
+/// Adds all that a value is made of to `made`; false if moe cannot compute some of it.
+static bool collectMaking(Value result, llvm::SetVector<Operation *> &made) {
+  SmallVector<Value> work{result};
   while (!work.empty()) {
     Operation *op = work.pop_back_val().getDefiningOp();
-    if (!op || members.contains(op))
+    if (!op || made.contains(op))
       continue;
     if (!isOfMoE(op) && !isa<tile::RowsOp, tensor::CastOp, tensor::EmptyOp, arith::ConstantOp>(op) &&
-        !isKernelElementwise(op)) {
-      members.clear();
-      return;
-    }
-    members.insert(op);
+        !isKernelElementwise(op))
+      return false;
+    made.insert(op);
     llvm::append_range(work, op->getOperands());
+  }
+  return true;
+}
+
+Islands::Islands(ValueRange results) {
+  for (Value result : results) {
+    llvm::SetVector<Operation *> made;
+    if (collectMaking(result, made))
+      members.insert_range(made);
   }
   count = members.empty() ? 0 : 1;
 }

@@ -33,7 +33,7 @@ private:
 class Islands {
 public:
   explicit Islands(RaisedCopy &copy);
-  /// All that the results are made of, as one island; none if moe cannot compute some of it.
+  /// All that results are made of, as one island: those of which moe can compute everything.
   explicit Islands(ValueRange results);
 
   bool empty() const { return members.empty(); }

@@ -308,13 +308,7 @@ static llvm::SetVector<func::FuncOp> findCandidates(ModuleOp module, SymbolTable
   return found;
 }
 
-/// Whether nothing but one call is left.
-static bool isOneCall(func::FuncOp function) {
-  Block &block = function.getBody().front();
-  return llvm::hasNItems(block, 2) && isa<func::CallOp>(block.front());
-}
-
-/// Tries to cut out islands: all of the function as one, or those around ragged products.
+/// Tries to cut out islands: one of whole results, which must have all ragged products, or those around the products.
 static bool outline(func::FuncOp function, SymbolTable &symbols, bool whole) {
   OwningOpRef<ModuleOp> scratch = ModuleOp::create(function.getLoc());
   // What is cut is a clone: it is thrown away if the cut fails.
@@ -326,7 +320,10 @@ static bool outline(func::FuncOp function, SymbolTable &symbols, bool whole) {
   if (islands.empty())
     return !whole;
   Outliner outliner(*cut, copy, islands, symbols);
-  if (!outliner.run() || (whole && !isOneCall(*cut))) {
+  bool good = outliner.run();
+  if (whole)
+    good &= llvm::none_of(cut->getBody().front(), [](Operation &op) { return isRaggedDot(&op); });
+  if (!good) {
     outliner.eraseIslands();
     return false;
   }

@@ -123,6 +123,18 @@ def property_a_gradient_is_raised_whole() -> None:
             same(optimize(pull)(args[0], *args), pull(args[0], *args), 1e-5)
 
 
+def case_a_loss_stays_beside_its_gradient() -> None:
+    args = arguments(rng())
+
+    def loss(*a: jax.Array) -> jax.Array:
+        return jnp.square(scatter_block(*a)).sum()
+
+    step = jax.value_and_grad(loss, (0, 1, 2, 3))
+    text = text_of(step, *args)
+    assert text.count("stablehlo.custom_call") == 1 and text.count('"stablehlo.reduce"') == 1, text
+    same(optimize(step)(*args), step(*args), 1e-4)
+
+
 def case_under_transformations() -> None:
     args = arguments(rng())
     ours = optimize(scatter_block)
