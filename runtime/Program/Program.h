@@ -73,8 +73,8 @@ struct Entry {
   std::vector<Step> steps;
   uint32_t arena;
   uint32_t flags;
-  const char *axis; ///< of its exchanges
-  uint32_t ranks;   ///< of that axis; 0 without exchanges
+  const char *axis;             ///< of its exchanges
+  uint32_t ranks;               ///< of that axis; 0 without exchanges
   bool moves = false;           ///< some exchange is the communicator's
   std::optional<uint32_t> peer; ///< expression: bytes of the peer arena, if some exchange is a kernel's
 

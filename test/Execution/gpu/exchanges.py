@@ -213,6 +213,22 @@ class Rank:
             self.sessions.pop("exchange-blocks")  # the next one needs more memory
         return "blocks to and fro"
 
+    def check_growth(self, random: np.random.Generator) -> str:
+        """Memory in common is for the inputs that it was made for, and for smaller ones."""
+        name, ranks = "exchange-blocks", self.ranks
+        self.sessions.pop(name, None)
+        comm, session = self.make(2000), self.session(name)
+        small, large = (Placed(self.device, "i64", (n * ranks,)) for n in (1, 4096))
+        session.connect(session.program.entry(), [small.buffer], comm, self.device.stream)
+        y, z = Placed(self.device, "i64", large.shape), Placed(self.device, "i64", large.shape)
+        enqueue, _ = self.bound(name, [large], [y, z], comm)
+        self.meet()  # an error of one rank is one of all that have not connected yet
+        message = fails(enqueue)
+        assert "call moe_session_connect with the largest ones first" in message, message
+        self.meet()
+        self.sessions.pop(name)
+        return message
+
     def check_graph(self, random: np.random.Generator) -> str:
         comm, name, (dtype, width) = self.make(10000), "exchange-f32x64-8", WIDTHS["f32x64"]
         most = ROWS // self.ranks - 8
@@ -355,7 +371,7 @@ class Rank:
         self.poll(name, workspace)
         compare(out.read(), d.expected(self.number, 1), f"{name}, with a new communicator")
 
-    TESTS = ("sizes", "blocks", "graph", "interleaved", "early_capture", "late", "disagreement")
+    TESTS = ("sizes", "blocks", "growth", "graph", "interleaved", "early_capture", "late", "disagreement")
 
     def run(self, names: list[str], seed: int) -> list[tuple[str, str, str]]:
         """Name, what went wrong if anything, and a note, for each; stops at the first failure, for ranks would part ways."""

@@ -74,6 +74,15 @@ TEST(Session, Arguments) {
   EXPECT_EQ(session, nullptr);
 }
 
+TEST(Session, ConnectsNothingOnTheCpu) {
+  ProgramPtr program = load(programOf(deepEntry()));
+  SessionPtr session = createSession(program);
+  expectOk(moe_session_connect(session.get(), 0, nullptr, 0, nullptr, nullptr));
+  expectError(moe_session_connect(session.get(), 1, nullptr, 0, nullptr, nullptr), MOE_INVALID_ARGUMENT,
+              "entry is 1; the program has 1");
+  expectError(moe_session_connect(nullptr, 0, nullptr, 0, nullptr, nullptr), MOE_INVALID_ARGUMENT, "session is NULL");
+}
+
 TEST(Session, Inspection) {
   ProgramPtr program = load(programOf(deepEntry()));
   moe_entry_info entry = {};

@@ -37,7 +37,8 @@ static Type getParameterType(Attribute param) {
   auto integer = [&](int64_t width) -> Type { return IntegerType::get(context, width); };
   return llvm::TypeSwitch<Attribute, Type>(param)
       .Case<sm90::TensorMapAttr>([&](auto) { return TensorMapType::get(context); })
-      .Case<PointerAttr, FaultsAttr, CounterAttr, PeersAttr>([&](auto) { return LLVM::LLVMPointerType::get(context, 1); })
+      .Case<PointerAttr, FaultsAttr, CounterAttr, PeersAttr>(
+          [&](auto) { return LLVM::LLVMPointerType::get(context, 1); })
       .Case<SizeAttr, StrideAttr, ScalarAttr>([&](auto attr) { return integer(attr.getWidth()); })
       .Default(Type());
 }
