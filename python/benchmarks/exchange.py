@@ -187,7 +187,7 @@ def rank_main(folder: Path, rank: int, ranks: int, port: int, sizes: list[int], 
             assert int(first) == int(expected), (name, mib, int(first), int(expected))
         calls["nccl"] = functools.partial(dist.all_to_all_single, torch.empty_like(x), x)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):  # NCCL has threads
             for _ in range(20):
                 calls["ours"]()
         row = {"mib": mib}
