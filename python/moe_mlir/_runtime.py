@@ -150,6 +150,16 @@ _CALLS = {
         ctypes.POINTER(_CommOptions),
         ctypes.POINTER(_pointer),
     ],
+    "moe_comm_unique_id": [ctypes.c_char_p],
+    "moe_comm_create_nccl": [
+        ctypes.c_char_p,
+        ctypes.c_int32,
+        ctypes.c_int32,
+        ctypes.c_int32,
+        ctypes.POINTER(_CommOptions),
+        ctypes.POINTER(_pointer),
+    ],
+    "moe_comm_status": [_pointer],
     "moe_comm_sent": [_pointer, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)],
     "moe_session_poll": [_pointer, _pointer, ctypes.POINTER(_Fault), ctypes.POINTER(_size)],
 }
@@ -379,12 +389,34 @@ class Comm:
 
     @classmethod
     def processes(cls, store: str, rank: int, size: int, timeout_ms: int = 0, runtime: Runtime | None = None) -> Comm:
-        """This process's communicator with others, which meet in the folder `store`, empty at first."""
+        """This process's communicator with others, which meet in the folder `store`, empty at first, or at "tcp://host:port"."""
         runtime, handle = runtime or Runtime(), _pointer()
         options = _CommOptions(ctypes.sizeof(_CommOptions), timeout_ms)
         name = os.fspath(store).encode()
         runtime.check(runtime.moe_comm_create_processes(name, rank, size, ctypes.byref(options), ctypes.byref(handle)))
         return cls(handle, rank, size, runtime)
+
+    @staticmethod
+    def unique_id(runtime: Runtime | None = None) -> bytes:
+        """What one rank makes and gives to the others before all call `nccl`."""
+        runtime, identity = runtime or Runtime(), ctypes.create_string_buffer(128)
+        runtime.check(runtime.moe_comm_unique_id(identity))
+        return identity.raw
+
+    @classmethod
+    def nccl(
+        cls, identity: bytes, rank: int, size: int, device: int, timeout_ms: int = 0, runtime: Runtime | None = None
+    ) -> Comm:
+        """The communicator of GPU number `device` with those of the other ranks."""
+        runtime, handle = runtime or Runtime(), _pointer()
+        options = _CommOptions(ctypes.sizeof(_CommOptions), timeout_ms)
+        create = runtime.moe_comm_create_nccl
+        runtime.check(create(identity, rank, size, device, ctypes.byref(options), ctypes.byref(handle)))
+        return cls(handle, rank, size, runtime)
+
+    def check(self) -> None:
+        """Raises how it has failed, if it has: for exchanges on a stream, whose failure comes after the enqueue."""
+        self.runtime.check(self.runtime.moe_comm_status(self._handle))
 
     def sent(self) -> list[int]:
         """Bytes sent to each rank so far."""
