@@ -135,7 +135,7 @@ class Rank:
         torch.cuda.synchronize()
         assert torch.equal(y, z), f"{mib} MiB: other bytes than torch's"
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self.stream):
+        with torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):  # NCCL has threads
             for _ in range(20):
                 ours()
         calls = {"ours": (ours, 20), "graph": (graph.replay, 1), "torch": (lambda: dist.all_to_all_single(z, x), 20)}

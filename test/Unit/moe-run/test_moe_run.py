@@ -7,10 +7,12 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -475,6 +477,34 @@ class MoeRun(unittest.TestCase):
         )
         self.assertNotEqual(done.returncode, 0)
         self.assertRegex(done.stderr, "rank [01]: COMM_FAILED: .*rank [01] sends")
+
+    def running(self):
+        """The parent of each process that has not ended."""
+        found = {}
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{entry}/stat") as stream:
+                    state, parent = stream.read().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue  # it has ended
+            if state != "Z":
+                found[int(entry)] = int(parent)
+        return found
+
+    def test_a_rank_is_killed_under_mpirun(self):
+        _, options = self.halves()
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", MOE_RUN, PROGRAM, *options[:4]]
+        command += ["--bench", "--repeat", "1000000", "--store", f"tcp://localhost:{self.free_port()}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as mpirun:
+            deadline, ranks = time.monotonic() + 20, []
+            while len(ranks) < 2 and time.monotonic() < deadline:
+                time.sleep(0.1)
+                ranks = [process for process, parent in self.running().items() if parent == mpirun.pid]
+            time.sleep(2)  # until they exchange
+            os.kill(ranks[0], signal.SIGKILL)
+            _, errors = mpirun.communicate(timeout=20)
+        self.assertNotEqual(mpirun.returncode, 0, errors)
+        self.assertFalse(set(ranks) & set(self.running()), errors)
 
     def test_bench(self):
         a, b = self.pair()
