@@ -123,7 +123,8 @@ private:
       auto [count, halves] = tiles(height);
       double cost = tile(blocks(depth));
       saved += halves * (cost - tile(blocks(depth) / 2)) / units;
-      common += static_cast<double>(count / units) * cost;
+      int64_t whole = count / units;
+      common += static_cast<double>(whole) * cost;
       all += count, sum += count * cost, squares += count * cost * cost;
       for (int64_t i = 0; i < count % units; ++i)
         load[(next + i) % units] += cost;
