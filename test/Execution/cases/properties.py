@@ -162,7 +162,7 @@ def decided(scores: np.ndarray, ids: np.ndarray, bias: np.ndarray | None, groups
 def no_close_group_totals(ranked: np.ndarray, groups: int) -> np.ndarray:
     """Tokens of which no two sums of up to 3 best scores in a group are nearly equal."""
     good = np.ones(len(ranked), bool)
-    parts = -np.sort(-np.nan_to_num(ranked, nan=-1e9).reshape(len(ranked), groups, -1), axis=2)
+    parts = -np.sort(-np.nan_to_num(ranked, nan=-1e9).reshape(len(ranked), groups, ranked.shape[1] // groups), axis=2)
     for top in range(1, min(3, parts.shape[2]) + 1):
         totals = parts[:, :, :top].sum(2)
         gaps = np.abs(totals[:, :, None] - totals[:, None, :]) + np.eye(groups)
