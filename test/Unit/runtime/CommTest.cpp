@@ -35,18 +35,7 @@ fb::ProgramT raggedProgram(uint32_t ranks, int64_t rows) {
   return programOf(std::move(e));
 }
 
-/// x[n] i64 -> y[n], in equal blocks.
-fb::ProgramT blockProgram(uint32_t ranks) {
-  EntryBuilder e("blocks");
-  uint32_t n = e.dim(0, 0);
-  e.entry.arena = e.constant(0);
-  e.input("x", fb::DType::I64, {-1});
-  e.output("y", fb::DType::I64, {-1}, {n});
-  uint32_t x = e.buffer(fb::BufferKind::Input, 0, fb::DType::I64, {n});
-  uint32_t y = e.buffer(fb::BufferKind::Output, 0, fb::DType::I64, {n});
-  e.allToAll(ranks, x, y, -1, -1);
-  return programOf(std::move(e));
-}
+fb::ProgramT blockProgram(uint32_t ranks) { return programOf(blockExchange("blocks", ranks)); }
 
 struct Tensor {
   moe_buffer buffer() { return {data.data(), data.size() * 8, dtype, int32_t(shape.size()), shape.data(), nullptr}; }

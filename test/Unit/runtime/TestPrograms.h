@@ -127,6 +127,19 @@ private:
   }
 };
 
+/// x[n] i64 -> y[n], exchanged in equal blocks.
+inline EntryBuilder blockExchange(std::string name, uint32_t ranks) {
+  EntryBuilder e(std::move(name));
+  uint32_t n = e.dim(0, 0);
+  e.entry.arena = e.constant(0);
+  e.input("x", fb::DType::I64, {-1});
+  e.output("y", fb::DType::I64, {-1}, {n});
+  uint32_t x = e.buffer(fb::BufferKind::Input, 0, fb::DType::I64, {n});
+  uint32_t y = e.buffer(fb::BufferKind::Output, 0, fb::DType::I64, {n});
+  e.allToAll(ranks, x, y, -1, -1);
+  return e;
+}
+
 /// Numbers of the kernels in kernels.c, as programOf lists them.
 enum KernelNumber : uint32_t { kAdd, kVisit, kIds, kDeep, kBounds };
 

@@ -50,25 +50,13 @@ static EntryBuilder faults() {
   return e;
 }
 
-static EntryBuilder swap() {
-  EntryBuilder e("swap");
-  uint32_t n = e.dim(0, 0);
-  e.entry.arena = e.constant(0);
-  e.input("x", fb::DType::I64, {-1});
-  e.output("y", fb::DType::I64, {-1}, {n});
-  uint32_t x = e.buffer(fb::BufferKind::Input, 0, fb::DType::I64, {n});
-  uint32_t y = e.buffer(fb::BufferKind::Output, 0, fb::DType::I64, {n});
-  e.allToAll(2, x, y, -1, -1);
-  return e;
-}
-
 int main(int argc, char **argv) {
   if (argc != 2)
     return std::fprintf(stderr, "usage: %s out.moe\n", argv[0]), 1;
   fb::ProgramT program = programOf(add());
   program.entries.push_back(std::make_unique<fb::EntryT>(types().entry));
   program.entries.push_back(std::make_unique<fb::EntryT>(faults().entry));
-  program.entries.push_back(std::make_unique<fb::EntryT>(swap().entry));
+  program.entries.push_back(std::make_unique<fb::EntryT>(blockExchange("swap", 2).entry));
   std::vector<uint8_t> file = fileOf(program);
   std::ofstream stream(argv[1], std::ios::binary);
   stream.write(reinterpret_cast<const char *>(file.data()), std::streamsize(file.size()));
