@@ -110,6 +110,22 @@ def case_bf16_with_a_router_in_f32() -> None:
         same(g.astype(jnp.float32), expected[n], 5e-2)
 
 
+def property_bf16_of_many_tokens() -> None:
+    """Tiles that are whole and tiles that are not."""
+    r = rng()
+    t, h, e, f = int(r.integers(130, 400)), 192, int(r.integers(2, 9)), 136
+    p = {n: v / v.shape[-2] ** 0.5 if v.ndim > 1 and n != "x" else v for n, v in parameters(r, t, h, e, f).items()}
+    narrow = {n: v if n == "router" else v.astype(jnp.bfloat16) for n, v in p.items()}
+    wide = {n: v.astype(jnp.float32) for n, v in narrow.items()}
+    out, back = jax.vjp(jax.jit(lambda p: moe_layer(**p, top_k=2)), narrow)
+    expected, pull = jax.vjp(lambda p: plain_layer(p, top_k=2), wide)
+    same(out.astype(jnp.float32), expected, 2e-2)
+    cotangent = normal(r, (t, h), jnp.bfloat16)
+    expected_grads = pull(cotangent.astype(jnp.float32))[0]
+    for n, g in back(cotangent)[0].items():
+        same(g.astype(jnp.float32), expected_grads[n], 5e-2)
+
+
 def case_leading_dimensions_and_no_tokens() -> None:
     p = parameters(rng(), 12, 8, 4, 3)
     flat = moe_layer(**p, top_k=2)

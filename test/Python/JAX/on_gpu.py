@@ -1,9 +1,9 @@
-"""Runs the tests of ragged products and of the handlers on a GPU, several at a time, each in a process of its own; then times products
-inside jit (python/benchmarks/jax_products.py).
+"""Runs the tests of products, layers and handlers on a GPU, several at a time, each in a process of its own; then times products and
+layers inside jit (python/benchmarks/jax_products.py).
 
     on_gpu.py --pack DIR WHEEL          gathers what a run needs: `pip wheel . --no-deps` makes the wheel
-    DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--bench FILE.json]; --devices 2 for the tests of
-                                        layers over two GPUs alone, one after another
+    DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--each SECONDS] [--bench FILE.json [options of
+                                        jax_products.py]]; --devices 2 for the tests of layers over two GPUs alone, one after another
 
 That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit; with --devices 2, two GPUs and NCCL. Exits with 1 if something
 failed.
@@ -67,16 +67,19 @@ def select(pattern: str, devices: int) -> list[tuple[str, str, dict[str, str]]]:
     if devices == 2:
         return [("ranks.py", n, {}) for n in functions("ranks.py") if re.search(pattern, n) and "2_devices" in n]
     items: list[tuple[str, str, dict[str, str]]] = []
-    for file in ("ragged_dot.py", "handlers.py"):
+    for file in ("asynchronous.py", "layer.py", "ragged_dot.py", "handlers.py"):
         names = functions(file)
         items += [
-            (file, n, {}) for n in names if re.search(pattern, n) and "two_devices" not in n and "sharded" not in n
+            (file, n, {})
+            for n in names
+            if re.search(pattern, f"{file}/{n}") and "two_devices" not in n and "sharded" not in n
         ]
-    return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in items if "scan" in n or "case_23" in n]
+    captured = [i for i in items if i[0] == "asynchronous.py" or "scan" in i[1] or "case_23" in i[1]]
+    return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in captured]
 
 
-def run_tests(environment: dict[str, str], pattern: str, limit: float, devices: int) -> int:
-    """How many failed."""
+def run_tests(environment: dict[str, str], pattern: str, limit: float, each: float, devices: int) -> int:
+    """How many failed. `limit` is for all, `each` for one."""
     settings = {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     deadline = time.monotonic() + limit
 
@@ -91,14 +94,15 @@ def run_tests(environment: dict[str, str], pattern: str, limit: float, devices: 
                 command,
                 capture_output=True,
                 text=True,
-                timeout=deadline - begin,
+                timeout=min(each, deadline - begin),
                 env={**environment, **settings, **extra},
             )
-            ok, said = done.returncode == 0, done.stdout + done.stderr
+            ok = done.returncode == 0
+            said = re.sub("^MOE_SEED=.*\n", "", done.stdout, flags=re.MULTILINE) if ok else done.stdout + done.stderr
         except subprocess.TimeoutExpired:
-            ok, said = False, "no time was left"
+            ok, said = False, "it took too long"
         line = f"{'passed' if ok else 'FAILED'} {time.monotonic() - begin:6.1f} s  {file}/{name} {' '.join(extra)}".rstrip()
-        return ok, line if ok else line + "\n        " + said[-1500:].replace("\n", "\n        ")
+        return ok, "\n        ".join([line, *said[-1500:].splitlines()])
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(8 if devices == 1 else 1) as pool:
@@ -114,6 +118,7 @@ def main() -> int:
     parser.add_argument("--pack", nargs=2, type=Path, metavar=("DIR", "WHEEL"))
     parser.add_argument("--filter", default="")
     parser.add_argument("--limit", type=float, default=300, help="seconds for the tests")
+    parser.add_argument("--each", type=float, default=60, help="seconds for one test")
     parser.add_argument("--devices", type=int, choices=(1, 2), default=1)
     parser.add_argument("--bench", type=Path, help="then time products, and write the figures here")
     a, rest = parser.parse_known_args()
@@ -122,7 +127,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         environment = install(Path(folder))
-        failed = run_tests(environment, a.filter, a.limit, a.devices)
+        failed = run_tests(environment, a.filter, a.limit, a.each, a.devices)
         if a.bench:
             command = [
                 sys.executable,
