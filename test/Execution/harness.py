@@ -17,7 +17,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import ml_dtypes
@@ -88,6 +88,12 @@ class _Copies:
         copy = self.address(here.pointer, here.pointer + here.size_bytes)
         return Buffer(copy, here.dtype, here.shape, here.strides, self)
 
+    def forth(self) -> None:
+        """Takes what the arrays hold now to their copies."""
+        for begin, end, copy, *_ in self.spans:
+            if end > begin:
+                self.memory.write(copy, np.frombuffer((ctypes.c_uint8 * (end - begin)).from_address(begin), np.uint8))
+
     def back(self) -> None:
         """Takes everything back; fails if a guard byte was written."""
         for begin, end, copy, base, _ in self.spans:
@@ -100,10 +106,10 @@ class _Copies:
 
 
 class Program:
-    """A compiled program with a session for each number of threads asked for."""
+    """A compiled program with a session for each number of threads asked for. `kept` is its name among kept files."""
 
-    def __init__(self, blob: bytes):
-        self.blob = blob
+    def __init__(self, blob: bytes, kept: Path | None = None):
+        self.blob, self.kept, self.number = blob, kept, 0
         self.program = _api.Program(blob, _library)
         self.sessions: dict[int, Session] = {}
         self.faults: dict[str, tuple[int, int, int, int]] = {}
@@ -125,7 +131,23 @@ class Program:
     ) -> list[np.ndarray]:
         """Runs an entry (the only one by default) on NumPy arrays and returns its outputs. `outputs` are the caller's own
         arrays, of any strides. Afterwards `faults` has (count, row, value, limit) for each kind that was recorded."""
+        return next(self._runs([inputs], entry, outputs, threads, comm))
+
+    def replay(self, *sets: Sequence[np.ndarray], entry: str | None = None) -> Iterator[list[np.ndarray]]:
+        """Outputs of `run` for each set of inputs, all of the same shapes. They lie at the same places each time: on a GPU a
+        graph captured from the first run is launched for the others."""
+        return self._runs(sets, entry, None, 2, None)
+
+    def _runs(
+        self,
+        sets: Sequence[Sequence[np.ndarray]],
+        entry: str | None,
+        outputs: Sequence[np.ndarray] | None,
+        threads: int,
+        comm: Comm | None,
+    ) -> Iterator[list[np.ndarray]]:
         chosen = self.program.entry(entry)
+        inputs = sets[0] if len(sets) == 1 else [array.copy() for array in sets[0]]
         ins = [Buffer.of(array) for array in inputs]
         guards, arrays = [], list(outputs or [])
         if outputs is None:
@@ -133,25 +155,51 @@ class Program:
                 dtype = DTYPES[argument.dtype]
                 guards.append(_Guarded(int(np.prod(shape, dtype=np.int64)) * dtype.itemsize))
                 arrays.append(guards[-1].data.view(dtype).reshape(shape))
+        outs = [Buffer.of(array) for array in arrays]
         size, _ = self.program.workspace(chosen, ins)
         workspace = _Guarded(size)
-        pointer = workspace.data.ctypes.data
+        pointer, stream = workspace.data.ctypes.data, 0
         session = self._session(threads)
         if ON_GPU:
             copies = _Copies()
-            on_gpu = [copies.buffer(array) for array in (*arrays, *inputs)]
+            outs, ins = ([copies.buffer(array) for array in group] for group in (arrays, inputs))
             pointer, stream = copies.address(pointer, pointer + size), copies.memory.stream
-            session.enqueue(chosen, on_gpu[len(arrays) :], on_gpu[: len(arrays)], pointer, size, stream)
-            copies.memory.wait()
-        else:
-            session.enqueue(chosen, ins, [Buffer.of(array) for array in arrays], pointer, size, comm=comm)
-        self.faults = {f.kind: (f.count, f.row, f.value, f.limit) for f in session.poll(pointer)}
-        if ON_GPU:
-            copies.back()
-        for i, guard in enumerate(guards):
-            guard.check(f"output {i}")
-        workspace.check("the workspace")
-        return arrays
+
+        def enqueue() -> None:
+            session.enqueue(chosen, ins, outs, pointer, size, stream, comm=comm)
+
+        work = enqueue
+        for number, given in enumerate(sets):
+            if number:
+                for array, values in zip(inputs, given, strict=True):
+                    array[...] = values
+                for guard in guards:
+                    guard.data[:] = 0xFF
+                if ON_GPU:
+                    copies.forth()
+                    work = copies.memory.capture(enqueue) if number == 1 else work
+            work()
+            if ON_GPU:
+                copies.memory.wait()
+            self.faults = {f.kind: (f.count, f.row, f.value, f.limit) for f in session.poll(pointer)}
+            if ON_GPU:
+                copies.back()
+            for i, guard in enumerate(guards):
+                guard.check(f"output {i}")
+            workspace.check("the workspace")
+            yield arrays if len(sets) == 1 else [array.copy() for array in arrays]
+
+    def on_cpu(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
+        """What the CPU gave where a test took `outputs` when it was packed, call by call; elsewhere these."""
+        if not KEEP and not KEPT:
+            return outputs
+        self.number += 1
+        file = self.kept.with_suffix(f".{self.number}.npz")
+        if KEEP:
+            np.savez(file, *(array.view(f"u{array.itemsize}") for array in outputs))
+            return outputs
+        with np.load(file) as kept:
+            return [kept[name].view(array.dtype) for name, array in zip(kept.files, outputs, strict=True)]
 
 
 def comms(size: int, timeout_ms: int = 0) -> list[Comm]:
@@ -171,18 +219,18 @@ def _kept(folder: str, text: str, *options: str) -> Path:
     return Path(folder, name)
 
 
-def compile(text: str, *options: str) -> Program:
-    """Compiles moe text for this machine's CPU."""
+def compile(text: str, *options: str, cuda: Sequence[str] = ()) -> Program:
+    """Compiles moe text for this machine's CPU; `cuda` are options of the cuda target alone."""
+    kept = None
     if KEPT:
-        kept = _kept(KEPT, text, *options)
+        kept = _kept(KEPT, text, *options, *cuda)
         refusal = kept.with_suffix(".txt")
         assert not refusal.exists(), f"moe-compile {' '.join(options)} failed:\n{refusal.read_text()}\n{text}"
-        return Program(kept.with_suffix(".moe").read_bytes())
+        return Program(kept.with_suffix(".moe").read_bytes(), kept)
     if KEEP:
-        kept = _kept(KEEP, text, *options)
-        done = tool(
-            "moe-compile", "-", f"--target={os.environ['MOE_KEEP_TARGET']}", "-o", f"{kept}.moe", *options, text=text
-        )
+        kept, target = _kept(KEEP, text, *options, *cuda), os.environ["MOE_KEEP_TARGET"]
+        own = cuda if target == "cuda" else ()
+        done = tool("moe-compile", "-", f"--target={target}", "-o", f"{kept}.moe", *options, *own, text=text)
         if done.returncode:
             kept.with_suffix(".txt").write_text(done.stderr)
     with tempfile.TemporaryDirectory() as folder:
@@ -190,7 +238,7 @@ def compile(text: str, *options: str) -> Program:
         source.write_text(text)
         done = tool("moe-compile", str(source), "-o", str(target), *options)
         assert done.returncode == 0, f"moe-compile failed:\n{done.stderr}\n{text}"
-        return Program(target.read_bytes())
+        return Program(target.read_bytes(), kept)
 
 
 def refused(text: str, *options: str) -> str:
@@ -221,23 +269,29 @@ def equal(actual: np.ndarray, expected: object, what: str = "output") -> None:
 
 
 def close(actual: np.ndarray, expected: object, of_max: float, what: str = "output") -> None:
-    """Fails unless every element is within of_max times the largest expected magnitude; NaN equals only NaN. Says what
-    the largest error is and where the first bad element lies."""
+    """Fails unless every element is within of_max times the largest expected magnitude."""
     expected = np.asarray(expected)
+    e = expected.astype(np.float64)
+    finite = np.abs(e[np.isfinite(e)])
+    near(actual, expected, of_max * finite.max(initial=0), what)
+
+
+def near(actual: np.ndarray, expected: np.ndarray, allowed: np.ndarray | float, what: str = "output") -> None:
+    """Fails unless every element is as near as is allowed; NaN equals only NaN. Says what the largest error is and where the
+    first bad element lies."""
     assert actual.shape == expected.shape, f"{what}: shape {actual.shape}, expected {expected.shape}"
     if not actual.size:
         return
     a, e = actual.astype(np.float64), expected.astype(np.float64)
-    finite = np.abs(e[np.isfinite(e)])
-    allowed = of_max * (finite.max() if finite.size else 0)
     with np.errstate(invalid="ignore"):
         good = (np.abs(a - e) <= allowed) | (np.isnan(a) & np.isnan(e)) | (a == e)
         error = np.nanmax(np.abs(a - e)) if np.isfinite(a).any() else np.nan
     if not good.all():
         first = tuple(int(i) for i in np.argwhere(~good)[0])
+        bound = np.broadcast_to(allowed, a.shape)[first]
         raise AssertionError(
             f"{what}: {np.count_nonzero(~good)} of {good.size} elements differ; the first at {first} is {a[first]:.9g}, "
-            f"expected {e[first]:.9g}; largest error {error:.3g}, allowed {allowed:.3g}"
+            f"expected {e[first]:.9g} +- {bound:.3g}; largest error {error:.3g}"
         )
 
 

@@ -1,12 +1,10 @@
 """Random programs against the plain reference. The seed is printed; MOE_SEED repeats it."""
 
-from pathlib import Path
-
 import numpy as np
 import reference
 import texts
 from harness import ON_GPU, bf16, close, compile, equal, f16, f32, i32, i64, rng
-from one_layer import Layer, dimension
+from one_layer import dimension
 
 ROUNDING = {f32: 1e-5, bf16: 2**-8, f16: 2**-11}
 
@@ -188,39 +186,3 @@ def property_plans() -> None:
         bad = np.count_nonzero((ids < -1) | (ids >= experts))
         assert program.faults.get("BAD_ID", (0,))[0] == bad, (what, program.faults)
         assert ("OVERFLOW" in program.faults) == bool(expected["dropped"][0]), (what, program.faults)
-
-
-def layers(dtype: np.dtype, *options: str) -> None:
-    """Whole layers, all sizes and options at random."""
-    generator = rng()
-    drawn = [Layer.draw(generator, dtype, f"f{number}") for number in range(4)]
-    program = compile("".join(layer.text() for layer in drawn), *options)
-    for layer in drawn:
-        print(layer)
-        layer.check(program, layer.inputs(generator))
-
-
-def property_layers_f32() -> None:
-    layers(f32)
-
-
-def property_layers_bf16() -> None:
-    layers(bf16)
-
-
-def property_layers_f16() -> None:
-    layers(f16)
-
-
-def property_layers_without_fusion_f32() -> None:
-    layers(f32, "--disable-fusion=epilogue,gather,rows,weights")
-
-
-def property_layers_without_fusion_bf16() -> None:
-    layers(bf16, "--disable-fusion=epilogue,gather,rows,weights")
-
-
-def property_layers_of_the_lower_level_of_cpu() -> None:
-    if "avx2" in Path("/proc/cpuinfo").read_text():
-        layers(f32, "--cpu=x86-64-v3")
-        layers(bf16, "--cpu=x86-64-v3")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from harness import i32, tensor
+from harness import NAMES, i32, tensor
 
 
 def plan(groups: int, m: int | None, sizes: np.dtype = i32, source: str = "%x", row_type: str = "") -> str:
@@ -183,6 +183,34 @@ def group_sum(m: int | None, n: int, groups: int, dtype: np.dtype, *, name: str 
 """
 
 
+def ungated(function: str, kind: str, dtype: np.dtype, *, static: bool) -> str:
+    """%a = relu or gelu of %y1, as a loop over its elements that computes in f32."""
+    body = "    %zero = arith.constant 0.0 : f32\n    %acted = arith.maximumf %wide, %zero : f32\n"
+    if function == "gelu":
+        body = """    %half = arith.constant 0.5 : f32
+    %root = arith.constant 0.70710678 : f32
+    %one = arith.constant 1.0 : f32
+    %scaled = arith.mulf %wide, %root : f32
+    %erf = math.erf %scaled : f32
+    %step = arith.addf %erf, %one : f32
+    %part = arith.mulf %wide, %half : f32
+    %acted = arith.mulf %part, %step : f32
+"""
+    element, before, result, after = NAMES[dtype], "%wide", "%acted", ""
+    if element != "f32":
+        before, result = "%e", "%t"
+        after = f"    %t = arith.truncf %acted : f32 to {element}\n"
+        body = f"    %wide = arith.extf %e : {element} to f32\n" + body
+    rows = "" if static else f"  %c0 = arith.constant 0 : index\n  %m = tensor.dim %y1, %c0 : {kind}\n"
+    return f"""{rows}  %init = tensor.empty({"" if static else "%m"}) : {kind}
+  %a = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}} ins(%y1 : {kind}) outs(%init : {kind}) {{
+  ^bb0({before}: {element}, %o: {element}):
+{body}{after}    linalg.yield {result} : {element}
+  }} -> {kind}
+"""
+
+
 def layer(
     experts: int,
     tokens: int | None,
@@ -192,40 +220,60 @@ def layer(
     dtype: np.dtype,
     *,
     layout: str = "kn",
+    router: str = "kn",
+    logit_bias: bool = False,
     function: str = "softmax",
+    score_bias: bool = False,
     select: str = "",
     normalize: str = "",
     activation: str = "",
+    plain: str = "",
     bias: bool = False,
     align: int = 1,
+    capacity: int | None = None,
+    given: bool = False,
     name: str = "main",
 ) -> str:
-    """A whole layer: ids, weights and out of x, with router [h, E], w1 [E, h, 2f] and w2 [E, f, h] (kn)."""
+    """A whole layer: ids, weights and out of x, with router [h, E], w1 [E, h, 2f] and w2 [E, f, h] (kn). Then come the biases that
+    there are: b1, b2, of the logits, of the scores. With `given`, ids and weights are arguments in the router's place. With
+    `plain`, relu or gelu, the activation has no gate, and w1 is [E, h, f]."""
     rows = None if tokens is None else tokens * k + (experts * (align - 1) if align > 1 else 0)
+    rows = rows if capacity is None else capacity
     aligned = f", align = {align}" if align > 1 else ""
-    parts = [f"groups = {experts}"] + ([f"rows = {rows}, tokens = {tokens}"] if tokens is not None else [])
+    parts = [f"groups = {experts}"] + ([f"rows = {rows}"] if rows is not None else [])
+    parts += [f"tokens = {tokens}"] if tokens is not None else []
     kind = f"!moe.plan<{', '.join(parts)}, topk = {k}{aligned}>"
     ragged = f"groups = {experts}{aligned}"
-    x, router = tensor([tokens, h], dtype), tensor([h, experts], dtype)
-    w1 = tensor([experts, h, 2 * f] if layout == "kn" else [experts, 2 * f, h], dtype)
+    width = f if plain else 2 * f
+    x, by_expert = tensor([tokens, h], dtype), tensor([h, experts] if router == "kn" else [experts, h], dtype)
+    w1 = tensor([experts, h, width] if layout == "kn" else [experts, width, h], dtype)
     w2 = tensor([experts, f, h] if layout == "kn" else [experts, h, f], dtype)
-    b1, b2 = tensor([experts, 2 * f], dtype), tensor([experts, h], dtype)
+    b1, b2, b3 = tensor([experts, width], dtype), tensor([experts, h], dtype), tensor([experts], np.float32)
     scores = tensor([tokens, experts], np.float32)
     ids, weights = tensor([tokens, k], i32), tensor([tokens, k], np.float32)
-    g, y1, a, y2 = (tensor([rows, n], dtype, ragged) for n in (h, 2 * f, f, h))
-    arguments = f"%x: {x}, %r: {router}, %w1: {w1}, %w2: {w2}" + (f", %b1: {b1}, %b2: {b2}" if bias else "")
+    g, y1, a, y2 = (tensor([rows, n], dtype, ragged) for n in (h, width, f, h))
+    arguments = [f"%x: {x}"] + ([] if given else [f"%r: {by_expert}"]) + [f"%w1: {w1}", f"%w2: {w2}"]
+    arguments += [f"%b1: {b1}", f"%b2: {b2}"] if bias else []
+    arguments += ([f"%lb: {b3}"] if logit_bias else []) + ([f"%sb: {b3}"] if score_bias else [])
+    arguments += [f"%ids: {ids}", f"%w: {weights}"] if given else []
     options = f"{{layout = #moe.weights<{layout}>}}"
-    return f"""func.func @{name}({arguments}) -> ({ids}, {weights}, {x}) {{
-  %l = moe.logits %x, %r : {x}, {router} -> {scores}
+    bound = f"{{capacity = {capacity}}} " if capacity is not None else ""
+    routing = f"""  %l = moe.logits %x, %r{" bias %lb" if logit_bias else ""} {{layout = #moe.weights<{router}>}}
+      : {x}, {by_expert}{f", {b3}" if logit_bias else ""} -> {scores}
   %s = moe.scores %l {{function = #moe.score<{function}>}} : {scores}
-  %ids, %v = moe.select %s {{k = {k}{select}}} : {scores} -> {ids}, {weights}
+  %ids, %v = moe.select %s{" bias %sb" if score_bias else ""} {{k = {k}{select}}}
+      : {scores}{f", {b3}" if score_bias else ""} -> {ids}, {weights}
   %w = moe.normalize %v {{{normalize}}} : {weights}
-  %p = moe.plan %ids : {ids} -> {kind}
+"""
+    activate = f"  %a = moe.gated_activation %y1 {{{activation}}} : {y1} -> {a}\n"
+    if plain:
+        activate = ungated(plain, a, np.dtype(dtype), static=rows is not None)
+    return f"""func.func @{name}({", ".join(arguments)}) -> ({ids}, {weights}, {x}) {{
+{"" if given else routing}  %p = moe.plan %ids {bound}: {ids} -> {kind}
   %g = moe.gather %x, %p : {x}, {kind} -> {g}
   %y1 = moe.ragged_matmul %g, %w1 plan %p{" bias %b1" if bias else ""} {options}
       : {g}, {w1}, {kind}{f", {b1}" if bias else ""} -> {y1}
-  %a = moe.gated_activation %y1 {{{activation}}} : {y1} -> {a}
-  %y2 = moe.ragged_matmul %a, %w2 plan %p{" bias %b2" if bias else ""} {options}
+{activate}  %y2 = moe.ragged_matmul %a, %w2 plan %p{" bias %b2" if bias else ""} {options}
       : {a}, {w2}, {kind}{f", {b2}" if bias else ""} -> {y2}
   %o = moe.combine %y2, %p weights %w : {y2}, {kind}, {weights} -> {x}
   return %ids, %w, %o : {ids}, {weights}, {x}
