@@ -295,11 +295,11 @@ def near(actual: np.ndarray, expected: np.ndarray, allowed: np.ndarray | float, 
         )
 
 
-def rng() -> np.random.Generator:
-    """Random numbers from a fresh seed, which is printed; MOE_SEED repeats one."""
+def rng(name: str = "") -> np.random.Generator:
+    """Random numbers from a fresh seed, which is printed; MOE_SEED repeats one. Tests of one seed differ by `name`."""
     seed = int(os.environ.get("MOE_SEED", random.SystemRandom().randrange(2**32)))
     print(f"MOE_SEED={seed}", flush=True)
-    return np.random.default_rng(seed)
+    return np.random.default_rng([seed, *name.encode()])
 
 
 def find(path: Path, function: str) -> Callable[[], None]:

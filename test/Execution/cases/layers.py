@@ -59,7 +59,7 @@ def check(generator: np.random.Generator, layer: Layer, *options: str, cuda: lis
 
 
 def random_layers(dtype: np.dtype, count: int, **fixed: object) -> None:
-    generator = rng()
+    generator = rng(f"layers {dtype} {fixed}")
     for _ in range(count):
         options, cuda = draw_fusions(generator)
         check(generator, Layer.draw(generator, dtype, **fixed), *options, cuda=cuda)
@@ -102,7 +102,7 @@ def property_layers_at_their_edges() -> None:
 
 def fusions_change_nothing_but_rounding(dtype: np.dtype, count: int) -> None:
     """All fusions, none, and a set at random, on the same inputs."""
-    generator = rng()
+    generator = rng(f"fusions {dtype}")
     for _ in range(count):
         layer = Layer.draw(generator, dtype, k=2)
         options, cuda = draw_fusions(generator)

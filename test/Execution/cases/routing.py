@@ -3,7 +3,7 @@
 import numpy as np
 import reference
 import texts
-from harness import bf16, close, compile, equal, f32, i32, refused, rng
+from harness import bf16, close, compile, equal, f32, i32, refused, rng, tensor
 
 NAN, INF = np.nan, np.inf
 
@@ -209,6 +209,22 @@ func.func @main(%y: {ragged}, %e: tensor<2x8x8xf32>, %ids: tensor<1x2xi32>, %w: 
 }}
 """)
     equal(program.run(y, np.stack([np.eye(8, dtype=f32)] * 2), ids, w)[0], np.full((1, 8), NAN))
+
+
+def case_nan_propagate_gives_what_jax_gives() -> None:
+    """jax.lax.top_k(x, 3) and jax.nn.softmax(x) of JAX 0.10.2, for rows with NaN and infinities."""
+    n, i = np.nan, np.inf
+    x = np.array([[1, n, 2, n], [i, 1, i, -i], [-i, -i, -i, -i], [n, n, n, n], [0, 0, 0, 0]], f32)
+    row, chosen = tensor(x.shape, f32), tensor((5, 3), f32)
+    ids, values, softmax = compile(f"""func.func @main(%x: {row}) -> (tensor<5x3xi32>, {chosen}, {row}) {{
+  %i, %v = moe.select %x {{k = 3, nan = #moe.nan<propagate>}} : {row} -> tensor<5x3xi32>, {chosen}
+  %s = moe.scores %x {{nan = #moe.nan<propagate>}} : {row}
+  return %i, %v, %s : tensor<5x3xi32>, {chosen}, {row}
+}}
+""").run(x)
+    equal(ids, [[1, 3, 2], [0, 2, 1], [0, 1, 2], [0, 1, 2], [0, 1, 2]])
+    equal(values, [[n, n, 2], [i, i, 1], [-i, -i, -i], [n, n, n], [0, 0, 0]])
+    equal(softmax, [[n] * 4, [n] * 4, [n] * 4, [n] * 4, [0.25] * 4])
 
 
 def case_nan_propagate_lets_masked_experts_tie_with_minus_infinity() -> None:

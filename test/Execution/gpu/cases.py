@@ -43,6 +43,7 @@ FILES = [
 CPU_ONLY = ["property_layers_of_the_lower_level_of_cpu", "property_products_of_every_kind_with_avx2"]
 # Short, and of every kernel: for compute-sanitizer.
 SMALL = [
+    "cases/layers.case_tokens_of_nan_leave_the_others_alone",
     "cases/routing.case_06_ties_go_to_the_lowest_id",
     "cases/routing.case_07_a_row_of_nan_logits",
     "cases/routing.case_10_ids_far_out_of_range_are_dropped_and_reported",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from arrays import ALIGN, DTYPES, Device, Host, Placed
@@ -164,7 +165,7 @@ class Kit:
                 raise Broken(f"{error} [{error.where}]") from error
             raise
 
-    def loaded(self, product: Product) -> tuple[Program, Session]:
+    def loaded(self, product: Source) -> tuple[Program, Session]:
         if product.name not in self._loaded:
             failure = self.manifest["failed"].get(product.name)
             assert failure is None, f"{product.name} was not compiled:\n{failure}"
@@ -202,3 +203,42 @@ def ones(p: Product, sizes: list[int], values: list[float] | None = None, rows: 
     elif values is not None:
         rhs[...] = np.array(values).reshape(-1, 1, 1)
     return Draw(counts, x, rhs)
+
+
+# --- tests by name -------------------------------------------------------------------------------------------------------------
+
+
+class Source(Protocol):
+    """What a test wants compiled."""
+
+    @property
+    def name(self) -> str: ...
+
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Test:
+    name: str
+    function: Callable[..., str | None]
+    products: tuple[Source, ...]
+    cuda: bool = False  # needs a GPU
+    small: bool = False  # short enough to be run under compute-sanitizer
+    races: bool = False  # with few enough launches for its racecheck, which takes long
+
+    def run(self, kit: Kit, seed: int) -> str:
+        return self.function(kit, *self.products, seed=seed) or ""
+
+
+TESTS: list[Test] = []
+
+
+def test(*products: Source, **options: bool) -> Callable:
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        def run(kit: Kit, *compiled: Source, seed: int) -> None:
+            function(kit, *compiled)
+
+        TESTS.append(Test(function.__name__, run, products, **options))
+        return function
+
+    return register

@@ -10,45 +10,17 @@ import argparse
 import sys
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python" / "benchmarks"))
+import large  # noqa: F401  registers its tests
 import numpy as np
-from arrays import DTYPES, Placed
+from arrays import DTYPES
 from isolate import serve
-from kit import Draw, Kit, Run, bounds, compare, expected, ones
-from moe_mlir._runtime import Buffer, Call, DType
+from kit import TESTS, Draw, Kit, Run, Test, bounds, compare, expected, ones, test
+from moe_mlir._runtime import Call
 from moe_mlir.products import SCHEDULES, Product
-
-
-@dataclass(frozen=True)
-class Test:
-    name: str
-    function: Callable[..., str | None]
-    products: tuple[Product, ...]
-    cuda: bool = False  # needs a GPU
-    small: bool = False  # short enough to be run under compute-sanitizer
-    races: bool = False  # with few enough launches for its racecheck, which takes long
-
-    def run(self, kit: Kit, seed: int) -> str:
-        return self.function(kit, *self.products, seed=seed) or ""
-
-
-TESTS: list[Test] = []
-
-
-def test(*products: Product, **options: bool) -> Callable:
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        def run(kit: Kit, *compiled: Product, seed: int) -> None:
-            function(kit, *compiled)
-
-        TESTS.append(Test(function.__name__, run, products, **options))
-        return function
-
-    return register
-
 
 # --- the cases of public bug reports -------------------------------------------------------------------------------------
 
@@ -297,61 +269,6 @@ def a_trace_says_what_each_step_cost(kit: Kit, *products: Product) -> None:
         assert copies == ([2 * p.groups * p.k * p.n * out] if p.accumulate else []), (p.name, steps)
         times = [(s.host_begin, s.host_end) for s in steps] + [(s.begin, s.end) for s in steps] * kit.cuda
         assert all(a <= b for a, b in times) and times == sorted(times), (p.name, times)
-
-
-# --- offsets past 2^31 -----------------------------------------------------------------------------------------------------
-
-
-def large(kit: Kit, p: Product, rows: int, sizes: list[int]) -> None:
-    """The last rows of x and the weights of the last group are drawn, everything else is 0."""
-    memory, rng, dtype = kit.memory, np.random.default_rng(4), DTYPES["bf16"]
-
-    def filled(shape: tuple[int, ...], byte: int) -> Buffer:
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        address, owner = memory.allocate(size)
-        memory.fill(address, byte, size)
-        return Buffer(address, DType.bf16, shape, owner=owner)
-
-    x, weights, out = filled((rows, p.k), 0), filled(p.rhs_shape, 0), filled((rows, p.n), 0xFF)
-    window, row = 40, p.n * dtype.itemsize
-    w = rng.standard_normal((p.k, p.n)).astype(dtype)
-    stored = np.ascontiguousarray(w if p.layout == "kn" else w.T)
-    memory.write(weights.pointer + (p.groups - 1) * stored.nbytes, stored)
-    ends = rng.standard_normal((window, p.k)).astype(dtype)
-    memory.write(x.pointer + (rows - window) * p.k * dtype.itemsize, ends)
-    counts = Placed(memory, p.sizes, (p.groups,), np.array(sizes, DTYPES[p.sizes]))
-    inputs = [x, weights, counts.buffer]
-    program, session = kit.loaded(p)
-    space, _ = program.workspace(program.entry(), inputs)
-    base, _owner = memory.allocate(space)
-    call = Call(session, program.entry(), inputs, [out], base, space)
-    kit.guarded(lambda: call(memory.stream))
-    memory.wait()
-
-    def rows_at(first: int) -> np.ndarray:
-        return memory.read(out.pointer + first * row, window * row).view(dtype).reshape(window, p.n)
-
-    wanted, far = expected(Product(p.k, p.n, 1), Draw(np.array([window]), ends, w[None]))
-    compare(rows_at(rows - window), wanted, far, f"{p.name}: the last {window} of {rows} rows")
-    for at in (0, rows // 2, rows - 2 * window):
-        assert not rows_at(at).astype(np.float32).any(), f"{p.name}: rows from {at} on are not 0"
-
-
-@test(Product(64, 4096, 4), Product(64, 4096, 4, layout="nk"), cuda=True)
-def case_04_output_offsets_past_32_bits(kit: Kit, *products: Product) -> None:
-    for p in products:
-        large(kit, p, 524_400, [131_072, 131_072, 131_072, 131_184])
-
-
-@test(Product(4096, 64, 4), cuda=True)
-def case_04_input_offsets_past_32_bits(kit: Kit, p: Product) -> None:
-    large(kit, p, 524_400, [131_072, 131_072, 131_072, 131_184])
-
-
-@test(Product(4096, 4096, 160), Product(4096, 4096, 160, layout="nk"), cuda=True)
-def case_04_weight_offsets_past_32_bits(kit: Kit, *products: Product) -> None:
-    for p in products:
-        large(kit, p, 480, [2] * 159 + [480 - 318])
 
 
 # --- random properties -------------------------------------------------------------------------------------------------------
