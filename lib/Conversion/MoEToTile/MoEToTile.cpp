@@ -136,7 +136,7 @@ SmallVector<Value> Lowering::createRows(ValueRange ins, Value bounds, ArrayRef<R
     outs.push_back(createEmpty(type, rows));
   if (llvm::all_of(types, [](RankedTensorType type) { return type.getRank() == 2 && type.getDimSize(1) == 0; }))
     return outs;
-  auto op = tile::RowsOp::create(b, ValueRange(outs).getTypes(), ins, bounds, outs);
+  auto op = tile::RowsOp::create(b, ValueRange(outs).getTypes(), ins, bounds, /*order=*/Value(), outs);
   SmallVector<Type> arguments(bounds ? 2 : 1, b.getIndexType());
   llvm::append_range(arguments, ins.getTypes());
   OpBuilder::InsertionGuard guard(b);

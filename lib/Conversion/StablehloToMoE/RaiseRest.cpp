@@ -99,7 +99,7 @@ static LogicalResult replaceByRows(Operation *op, PatternRewriter &rewriter, Val
     return failure();
   ImplicitLocOpBuilder b(op->getLoc(), rewriter);
   Value out = tensor::EmptyOp::create(b, type, ValueRange());
-  auto rows = tile::RowsOp::create(b, TypeRange(type), ins, /*bounds=*/Value(), out);
+  auto rows = tile::RowsOp::create(b, TypeRange(type), ins, /*bounds=*/Value(), /*order=*/Value(), out);
   SmallVector<Type> arguments{b.getIndexType()};
   llvm::append_range(arguments, ins.getTypes());
   Block *block = b.createBlock(&rows.getBody(), {}, arguments, SmallVector<Location>(arguments.size(), op->getLoc()));

@@ -153,16 +153,31 @@ void RowKernel::findGroup() {
 }
 
 void RowKernel::buildRows() {
-  Value perBlock = c64(shape.rows());
+  Value order = rowsOp.getOrder(), perBlock = c64(shape.rows()), count = total;
+  int64_t width = 1; // of the order
+  if (order) {
+    count = k.size(order, 0, 64);
+    if (KernelBuilder::memref(order).getRank() == 2)
+      count = mul(count, width = KernelBuilder::memref(order).getDimSize(1));
+  }
   Value first = mul(op<arith::ExtUIOp>(i64(), block()), perBlock);
   Value step = mul(op<arith::ExtUIOp>(i64(), blocks()), perBlock);
-  forEach(first, total, step, [&](Value base) {
+  forEach(first, count, step, [&](Value base) {
     inside = group = live = Value();
     row = base;
     if (shape.rows() > 1) {
       Value own = add(base, op<arith::ExtUIOp>(i64(), unit));
-      inside = less(own, total);
-      row = select(inside, own, sub(total, c64(1)));
+      inside = less(own, count);
+      row = select(inside, own, sub(count, c64(1)));
+    }
+    if (order) {
+      SmallVector<Value> at{row};
+      if (KernelBuilder::memref(order).getRank() == 2)
+        at = {op<arith::DivUIOp>(row, c64(width)), op<arith::RemUIOp>(row, c64(width))};
+      Value named = ext64(load(i32(), address(views[order], at)));
+      Value exists = below(named, total); // or it is -1
+      inside = inside ? both(inside, exists) : exists;
+      row = select(exists, named, c64(0));
     }
     if (rowsOp.getBounds())
       findGroup();

@@ -122,3 +122,27 @@ module {
     }
   }
 }
+
+// -----
+
+// In an order: place i of it, in row i / 2 and column i mod 2, names the row, or -1 none. Narrow rows share a warp, so that nothing branches.
+module {
+  module @kernels {
+    // CHECK-LABEL: sm90.kernel @ordered
+    // CHECK-SAME: #sm90.size<arg = 2, dim = 0, width = 64>
+    // CHECK: scf.for
+    // CHECK: %[[T:.*]] = arith.divui %[[PLACE:.*]], %c2_i64
+    // CHECK: %[[J:.*]] = arith.remui %[[PLACE]], %c2_i64
+    // CHECK: %[[NAMED:.*]] = arith.extsi %{{.*}} : i32 to i64
+    // CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[NAMED]], %{{.*}} : i64
+    // CHECK: arith.select %[[EXISTS]], %[[NAMED]], %c0_i64
+    func.func @ordered(%x: memref<?x8xf32>, %o: memref<?x2xi32>, %y: memref<?x8xf32>) {
+      tile.rows ins(%x : memref<?x8xf32>) order(%o : memref<?x2xi32>) outs(%y : memref<?x8xf32>) {
+      ^bb0(%r: index, %xs: memref<?x8xf32>):
+        %0 = tile.load %xs[%r] : memref<?x8xf32> -> vector<8xf32>
+        tile.yield %0 : vector<8xf32>
+      }
+      return
+    }
+  }
+}

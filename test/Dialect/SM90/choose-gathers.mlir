@@ -102,3 +102,44 @@ func.func @alone(%x: tensor<4096x4096xbf16>, %g: tensor<8192xi32>, %w: tensor<8x
   } -> tensor<8192x8192xf32>
   return %y, %z : tensor<8192x8192xbf16>, tensor<8192x8192xf32>
 }
+
+// The copy of a plan's tokens goes in the order of slots, if what reads it reads the plan's groups only.
+// CHECK-LABEL: func.func @planned
+// CHECK: %[[PLAN:.*]]:6 = tile.plan
+// CHECK: tile.rows ins(%{{.*}}, %[[PLAN]]#3 : {{.*}}) order(%[[PLAN]]#4 : tensor<4096x2xi32>) outs(
+// CHECK: gather(%[[PLAN]]#3
+func.func @planned(%x: tensor<4096x4096xbf16>, %ids: tensor<4096x2xi32>, %w: tensor<8x8192x4096xbf16>, %one: tensor<256x4096xbf16>, %s: tensor<8xi32>, %b: tensor<8x2xi64>,
+                   %m: tensor<8192xi32>, %d: tensor<1xi64>, %e: tensor<8192x8192xbf16>, %f: tensor<8192x256xbf16>)
+    -> (tensor<8192x8192xbf16>, tensor<8192x256xbf16>) {
+  %p:6 = tile.plan ids(%ids : tensor<4096x2xi32>) outs(%s, %b, %m, %m, %ids, %d : tensor<8xi32>, tensor<8x2xi64>, tensor<8192xi32>, tensor<8192xi32>, tensor<4096x2xi32>, tensor<1xi64>)
+      -> tensor<8xi32>, tensor<8x2xi64>, tensor<8192xi32>, tensor<8192xi32>, tensor<4096x2xi32>, tensor<1xi64>
+  %y = tile.ragged_gemm lhs(%x : tensor<4096x4096xbf16>) gather(%p#3 : tensor<8192xi32>) rhs(%w : tensor<8x8192x4096xbf16>) bounds(%p#1 : tensor<8x2xi64>)
+      outs(%e : tensor<8192x8192xbf16>) attributes {layout = #tile.rhs<nk>} {
+  ^bb0(%acc: f32):
+    %0 = arith.truncf %acc : f32 to bf16
+    tile.yield %0 : bf16
+  } -> tensor<8192x8192xbf16>
+  %z = tile.ragged_gemm lhs(%x : tensor<4096x4096xbf16>) gather(%p#3 : tensor<8192xi32>) rhs(%one : tensor<256x4096xbf16>)
+      outs(%f : tensor<8192x256xbf16>) attributes {layout = #tile.rhs<nk>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4>} {
+  ^bb0(%acc: f32):
+    %0 = arith.truncf %acc : f32 to bf16
+    tile.yield %0 : bf16
+  } -> tensor<8192x256xbf16>
+  return %y, %z : tensor<8192x8192xbf16>, tensor<8192x256xbf16>
+}
+
+// A product without groups has results in rows without a slot, too.
+// CHECK-LABEL: func.func @ungrouped
+// CHECK: tile.rows ins(%{{[^)]*}}) outs(
+func.func @ungrouped(%x: tensor<4096x4096xbf16>, %ids: tensor<4096x2xi32>, %w: tensor<65536x4096xbf16>, %s: tensor<8xi32>, %b: tensor<8x2xi64>, %m: tensor<8192xi32>, %d: tensor<1xi64>,
+                     %e: tensor<8192x65536xbf16>) -> tensor<8192x65536xbf16> {
+  %p:6 = tile.plan ids(%ids : tensor<4096x2xi32>) outs(%s, %b, %m, %m, %ids, %d : tensor<8xi32>, tensor<8x2xi64>, tensor<8192xi32>, tensor<8192xi32>, tensor<4096x2xi32>, tensor<1xi64>)
+      -> tensor<8xi32>, tensor<8x2xi64>, tensor<8192xi32>, tensor<8192xi32>, tensor<4096x2xi32>, tensor<1xi64>
+  %y = tile.ragged_gemm lhs(%x : tensor<4096x4096xbf16>) gather(%p#3 : tensor<8192xi32>) rhs(%w : tensor<65536x4096xbf16>)
+      outs(%e : tensor<8192x65536xbf16>) attributes {layout = #tile.rhs<nk>} {
+  ^bb0(%acc: f32):
+    %0 = arith.truncf %acc : f32 to bf16
+    tile.yield %0 : bf16
+  } -> tensor<8192x65536xbf16>
+  return %y : tensor<8192x65536xbf16>
+}

@@ -566,3 +566,24 @@ func.func @combine(%x: tensor<5x8xf32>, %w: tensor<3x8x16xf32>, %b: tensor<3x2xi
   } -> tensor<4x16xf32>
   return %y : tensor<4x16xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func @ordered
+// CHECK: tile.ragged_gemm
+// CHECK: tile.rows
+func.func @ordered(%x: tensor<5x8xf32>, %w: tensor<8x16xf32>, %o: tensor<5xi32>, %i: tensor<5x16xf32>) -> (tensor<5x16xf32>) {
+  // expected-note @+1 {{because of this op}}
+  %h = tile.ragged_gemm lhs(%x : tensor<5x8xf32>) rhs(%w : tensor<8x16xf32>) outs(%i : tensor<5x16xf32>) {
+  ^bb0(%acc: f32):
+    tile.yield %acc : f32
+  } -> tensor<5x16xf32>
+  // expected-remark @+1 {{not fused into the product's epilogue: it has an order}}
+  %y = tile.rows ins(%h : tensor<5x16xf32>) order(%o : tensor<5xi32>) outs(%i : tensor<5x16xf32>) {
+  ^bb0(%r: index, %p: tensor<5x16xf32>):
+    %0 = tile.load %p[%r] : tensor<5x16xf32> -> vector<16xf32>
+    %1 = arith.negf %0 : vector<16xf32>
+    tile.yield %1 : vector<16xf32>
+  } -> tensor<5x16xf32>
+  return %y : tensor<5x16xf32>
+}

@@ -163,3 +163,25 @@ func.func @index_of_other_length(%x: tensor<9x4xf32>, %tok: tensor<8xi32>, %w: t
   } -> tensor<7x8xf32>
   return %y : tensor<7x8xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func @ordered
+// CHECK: tile.rows
+func.func @ordered(%x: tensor<9x4xf32>, %tok: tensor<7xi32>, %o: tensor<7xi32>, %w: tensor<4x8xf32>, %i0: tensor<7x4xf32>, %i1: tensor<7x8xf32>)
+    -> tensor<7x8xf32> {
+  // expected-remark @+1 {{not fused as a gather: the rows have an order}}
+  %xs = tile.rows ins(%x, %tok : tensor<9x4xf32>, tensor<7xi32>) order(%o : tensor<7xi32>) outs(%i0 : tensor<7x4xf32>) {
+  ^bb0(%r: index, %p: tensor<9x4xf32>, %q: tensor<7xi32>):
+    %t = tile.load %q[%r] : tensor<7xi32> -> i32
+    %i = arith.index_cast %t : i32 to index
+    %v = tile.load %p[%i] : tensor<9x4xf32> -> vector<4xf32>
+    tile.yield %v : vector<4xf32>
+  } -> tensor<7x4xf32>
+  // expected-note @+1 {{used here}}
+  %y = tile.ragged_gemm lhs(%xs : tensor<7x4xf32>) rhs(%w : tensor<4x8xf32>) outs(%i1 : tensor<7x8xf32>) {
+  ^bb0(%acc: f32):
+    tile.yield %acc : f32
+  } -> tensor<7x8xf32>
+  return %y : tensor<7x8xf32>
+}

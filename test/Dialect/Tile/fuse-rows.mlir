@@ -195,3 +195,25 @@ func.func @far_wider(%x: tensor<9x8xf32>, %w: tensor<9x64xf32>) -> tensor<9x64xf
   } -> tensor<9x64xf32>
   return %3 : tensor<9x64xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func @ordered
+// CHECK-COUNT-2: tile.rows
+func.func @ordered(%x: tensor<9x8xf32>, %o: tensor<9xi32>) -> tensor<9x8xf32> {
+  %i = tensor.empty() : tensor<9x8xf32>
+  // expected-note @+1 {{the rows before it}}
+  %0 = tile.rows ins(%x : tensor<9x8xf32>) order(%o : tensor<9xi32>) outs(%i : tensor<9x8xf32>) {
+  ^bb0(%r: index, %xs: tensor<9x8xf32>):
+    %1 = tile.load %xs[%r] : tensor<9x8xf32> -> vector<8xf32>
+    %2 = arith.negf %1 : vector<8xf32>
+    tile.yield %2 : vector<8xf32>
+  } -> tensor<9x8xf32>
+  // expected-remark @+1 {{not fused with the rows before it: one has an order}}
+  %3 = tile.rows ins(%0 : tensor<9x8xf32>) outs(%i : tensor<9x8xf32>) {
+  ^bb0(%r: index, %xs: tensor<9x8xf32>):
+    %1 = tile.load %xs[%r] : tensor<9x8xf32> -> vector<8xf32>
+    tile.yield %1 : vector<8xf32>
+  } -> tensor<9x8xf32>
+  return %3 : tensor<9x8xf32>
+}

@@ -184,10 +184,36 @@ func.func @plan_c3_multiple(%ids: memref<?x2xi32>, %s: memref<8xi32>, %b: memref
 // rows (C1) one out
 func.func @rows_c1_one_out(%x: memref<?x8xf32>) {
   // expected-error @+1 {{'tile.rows' op has no outs, expected at least 1}}
-  "tile.rows"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  "tile.rows"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%r: index, %x0: memref<?x8xf32>):
     "tile.yield"() : () -> ()
   }) : (memref<?x8xf32>) -> ()
+  return
+}
+
+// -----
+
+// rows (C5) order
+func.func @rows_c5_order(%x: memref<?x8xf32>, %o: memref<?x?xi32>, %y: memref<?x8xf32>) {
+  // expected-error @+1 {{'tile.rows' op order is 'memref<?x?xi32>', expected rank 1, or rank 2 and a static width of at least 1}}
+  tile.rows ins(%x : memref<?x8xf32>) order(%o : memref<?x?xi32>) outs(%y : memref<?x8xf32>) {
+  ^bb0(%r: index, %xs: memref<?x8xf32>):
+    %0 = tile.load %xs[%r] : memref<?x8xf32> -> vector<8xf32>
+    tile.yield %0 : vector<8xf32>
+  }
+  return
+}
+
+// -----
+
+// rows (C5) bounds
+func.func @rows_c5_bounds(%x: memref<?x8xf32>, %b: memref<2x2xi64>, %o: memref<?xi32>, %y: memref<?x8xf32>) {
+  // expected-error @+1 {{'tile.rows' op has order and bounds, expected at most one of them}}
+  tile.rows ins(%x : memref<?x8xf32>) bounds(%b : memref<2x2xi64>) order(%o : memref<?xi32>) outs(%y : memref<?x8xf32>) {
+  ^bb0(%r: index, %g: index, %xs: memref<?x8xf32>):
+    %0 = tile.load %xs[%r] : memref<?x8xf32> -> vector<8xf32>
+    tile.yield %0 : vector<8xf32>
+  }
   return
 }
 

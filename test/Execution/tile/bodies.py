@@ -19,16 +19,18 @@ WIDTHS = [1, 2, 7, 16, 31, 64, 100, 257, 1000]
 ROWS = [0, 1, 37]
 
 
-def rows(ins: dict[str, str], outs: list[str], body: str, groups: int = 0) -> str:
+def rows(ins: dict[str, str], outs: list[str], body: str, groups: int = 0, order: str = "") -> str:
     """Text of a program of one tile.rows: named inputs (in the body with an s behind the name) and types of the outs. The
-    rows are those of the first input; with `groups`, the last input of the program is the bounds."""
+    rows are those of the first input; with `groups`, the last input of the program is the bounds, with `order`, a type,
+    the order."""
 
     def listed(values: list[str]) -> str:
         return ", ".join(values)
 
     types, results = [f"tensor<{t}>" for t in ins.values()], listed([f"tensor<{t}>" for t in outs])
     bounds = f"tensor<{groups}x2xi64>"
-    signature = [f"%in_{name}: {t}" for name, t in zip(ins, types, strict=True)] + [f"%bounds: {bounds}"] * bool(groups)
+    signature = [f"%in_{name}: {t}" for name, t in zip(ins, types, strict=True)]
+    signature += [f"%bounds: {bounds}"] * bool(groups) + [f"%order: tensor<{order}>"] * bool(order)
     arguments = (
         ["%r: index"] + ["%g: index"] * bool(groups) + [f"%{name}s: {t}" for name, t in zip(ins, types, strict=True)]
     )
@@ -38,7 +40,7 @@ def rows(ins: dict[str, str], outs: list[str], body: str, groups: int = 0) -> st
   %rows = tensor.dim %in_{next(iter(ins))}, %first : {types[0]}
 {empty}
   %outs:{len(outs)} = tile.rows ins({listed([f"%in_{name}" for name in ins])} : {listed(types)})
-      {f"bounds(%bounds : {bounds})" if groups else ""}
+      {f"bounds(%bounds : {bounds})" if groups else ""} {f"order(%order : tensor<{order}>)" if order else ""}
       outs({listed([f"%init{i}" for i in range(len(outs))])} : {results}) {{
   ^bb0({listed(arguments)}):
 {body}

@@ -80,3 +80,35 @@ def case_pairs_split_and_merged_three_deep() -> None:
             parts = [merge(parts[i], parts[i + 1]) for i in range(0, len(parts), 2)]
         for outs, _ in runs(programs, pitched(x)):
             equal(outs[0], parts[0], f"width {width}")
+
+
+def case_rows_in_an_order() -> None:
+    """Every row that is named is as without an order, at any width; what the others hold is not said."""
+    random = rng()
+    for width, places in ((1, "?"), (7, "?x3"), (31, "?x2"), (100, "?"), (1000, "?x8"), (5000, "?x4")):
+        x, t, columns = f"?x{width}xf32", "?xi32", int(places[2:] or 1)
+        text = rows(
+            {"t": t, "x": x},
+            [x, "?xi32"],
+            f"""
+    %n = tile.load %ts[%r] : tensor<{t}> -> i32
+    %i = arith.index_cast %n : i32 to index
+    %v = {row("x", x, "%i")}
+    %w = arith.negf %v : vector<{width}xf32>
+    tile.yield %w, %n : vector<{width}xf32>, i32""",
+            order=f"{places}xi32",
+        )
+        programs = levels(text)
+        for m in (0, 1, 61):
+            source = random.standard_normal((5, width)).astype(f32)
+            index = random.integers(-1, 5, m).astype(i32)
+            slots = -(-(m + 4) // columns) * columns
+            order = np.full(slots, -1, i32)
+            named = random.permutation(m)[: int(random.integers(0, m + 1))]
+            order[random.permutation(slots)[: len(named)]] = named
+            wanted = -np.vstack([source, np.zeros((1, width), f32)])[index]
+            for outs, _ in runs(
+                programs, index, pitched(source), order.reshape(-1, columns) if "x" in places else order
+            ):
+                equal(outs[0][named], wanted[named], f"{len(named)} of {m} rows of width {width}")
+                equal(outs[1][named], index[named], f"numbers of {len(named)} of {m} rows")

@@ -68,8 +68,14 @@ private:
     auto type = cast<RankedTensorType>(source.getType());
     SmallVector<OpFoldResult> sizes{tensor::getMixedSize(b, loc, index, 0), b.getIndexAttr(type.getDimSize(1))};
     Value empty = tensor::EmptyOp::create(b, loc, sizes, type.getElementType());
-    auto rows =
-        tile::RowsOp::create(b, loc, TypeRange(empty.getType()), ValueRange{source, index}, Value(), ValueRange(empty));
+    // Only these products read the copy, and no rows but those of slots. In the order of slots, of which a token's are
+    // neighbours, each token comes from memory once.
+    Value order;
+    if (auto plan = index.getDefiningOp<tile::PlanOp>(); plan && index == plan.getResult(3))
+      if (llvm::all_of(products, [&](tile::RaggedGemmOp op) { return op.getBounds() == plan.getResult(1); }))
+        order = plan.getResult(4);
+    auto rows = tile::RowsOp::create(b, loc, TypeRange(empty.getType()), ValueRange{source, index}, /*bounds=*/Value(),
+                                     order, ValueRange(empty));
     Block *body = b.createBlock(&rows.getBody(), {}, {b.getIndexType(), type, index.getType()}, {loc, loc, loc});
     Value number = tile::LoadOp::create(b, loc, b.getI32Type(), body->getArgument(2), body->getArgument(0));
     Value at = arith::IndexCastOp::create(b, loc, b.getIndexType(), number);

@@ -149,8 +149,9 @@ static Value getLoadedBytes(Value input, BlockArgument argument, Value rows, Blo
 Cost RowsOp::getCost(OpBuilder &builder) {
   Sizes sizes(builder, getLoc());
   Value rows = sizes.dim(getOuts()[0], 0), bytes = sizes.bytes(getOuts());
-  if (getBounds())
-    bytes = sizes.add(bytes, sizes.bytes(getBounds()));
+  for (Value operand : {getBounds(), getOrder()})
+    if (operand)
+      bytes = sizes.add(bytes, sizes.bytes(operand));
   for (auto [input, argument] : llvm::zip_equal(getIns(), getInArguments()))
     bytes = sizes.add(bytes, getLoadedBytes(input, argument, rows, getBody().getArgument(0), sizes));
   uint64_t flops = 0;

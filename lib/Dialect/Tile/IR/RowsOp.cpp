@@ -30,6 +30,13 @@ LogicalResult RowsOp::verify() {
                            << " as in the outs before it";
     rows = type.getDimSize(0);
   }
+  if (getOrder()) { // (C5)
+    auto type = cast<ShapedType>(getOrder().getType());
+    if (type.getRank() != 1 && (type.getRank() != 2 || type.isDynamicDim(1) || type.getDimSize(1) < 1))
+      return emitOpError() << "order is " << type << ", expected rank 1, or rank 2 and a static width of at least 1";
+    if (getBounds())
+      return emitOpError("has order and bounds, expected at most one of them");
+  }
   return getBounds() ? verifyBounds(*this, getBounds()) : success();
 }
 

@@ -49,6 +49,8 @@ static std::string whyNotPair(RowsOp rows, RaggedGemmOp gemm) {
   for (OpOperand &use : gemm->getUses())
     if (use.getOwner() != rows || use.getOperandNumber() >= rows.getIns().size())
       return "the product has other uses";
+  if (rows.getOrder())
+    return "it has an order";
   if (rows.getBounds() != gemm.getBounds())
     return rows.getBounds() && gemm.getBounds() ? "it has other bounds than the product"
            : rows.getBounds()                   ? "it has bounds and the product has none"

@@ -42,6 +42,8 @@ static std::string whyNotUse(RowsOp rows, OpOperand &use) {
     return "the product contracts over the rows";
   if (gemm.getGather())
     return "the product gathers already";
+  if (rows.getOrder())
+    return "the rows have an order";
   if (rows.getBounds() && rows.getBounds() != gemm.getBounds())
     return "the rows have other bounds than the product";
   return "";

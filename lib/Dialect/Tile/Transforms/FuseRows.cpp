@@ -60,6 +60,10 @@ void mlir::tile::fuseRows(RowsOp rows, RewriterBase &rewriter) {
     refuse("the numbers of rows are not known to be the same").attachNote(producer.getLoc()) << "the rows before it";
     return;
   }
+  if (rows.getOrder() || producer.getOrder()) {
+    refuse("one has an order").attachNote(producer.getLoc()) << "the rows before it";
+    return;
+  }
   if (rows.getBounds() != producer.getBounds()) {
     refuse("the bounds are not the same").attachNote(producer.getLoc()) << "the rows before it";
     return;
@@ -106,7 +110,8 @@ void mlir::tile::fuseRows(RowsOp rows, RewriterBase &rewriter) {
   for (OpResult result : kept)
     outs.push_back(producer.getOuts()[result.getResultNumber()]);
   rewriter.setInsertionPoint(rows);
-  auto fused = RowsOp::create(rewriter, rows.getLoc(), ValueRange(outs).getTypes(), ins, rows.getBounds(), outs);
+  auto fused = RowsOp::create(rewriter, rows.getLoc(), ValueRange(outs).getTypes(), ins, rows.getBounds(),
+                              /*order=*/Value(), outs);
   Block &before = producer.getBody().front(), &after = rows.getBody().front();
   unsigned leading = rows.getBounds() ? 2 : 1;
   SmallVector<Type> types(leading, rewriter.getIndexType());

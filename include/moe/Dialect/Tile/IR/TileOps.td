@@ -174,6 +174,10 @@ def Tile_RowsOp : Tile_KernelOp<"rows", [AttrSizedOperandSegments, IsolatedFromA
     and `vector.insert_strided_slice` rearrange, and `tile.select` and `tile.lookup` choose. `tile.yield` gives a vector for each out of
     rank 2 and a scalar for each out of rank 1. With `bounds`, rows outside every group are zero and the body does not run for them.
 
+    `order` says in which order rows are best computed: element i names the i-th, -1 none, and no row is named twice. Rows that it does not name have no
+    particular value. A copy of tokens in the order of a plan's slots reads each token once from memory, where the order of rows reads it once for each
+    of its slots.
+
     A row vector can be thousands of elements wide; lowerings walk it in chunks and never hold it in registers.
 
     Example:
@@ -194,13 +198,15 @@ def Tile_RowsOp : Tile_KernelOp<"rows", [AttrSizedOperandSegments, IsolatedFromA
     - (C2) the body's arguments are as above.
     - (C3) the body yields one value for each out, of its element type and width.
     - (C4) the body has only the ops above, on scalars and fixed vectors of rank 1; `vector.broadcast` takes a scalar.
+    - (C5) order has rank 1, or rank 2 and a static width of at least 1; with order there are no bounds.
   }];
-  let arguments = (ins Variadic<Tile_AnyShaped>:$ins, Optional<Tile_I64Shaped>:$bounds, Variadic<Tile_AnyShaped>:$outs);
+  let arguments = (ins Variadic<Tile_AnyShaped>:$ins, Optional<Tile_I64Shaped>:$bounds, Optional<Tile_I32Shaped>:$order,
+                   Variadic<Tile_AnyShaped>:$outs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasRegionVerifier = 1;
   let assemblyFormat = [{
-    (`ins` `(` $ins^ `:` type($ins) `)`)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)?
+    (`ins` `(` $ins^ `:` type($ins) `)`)? (`bounds` `(` $bounds^ `:` type($bounds) `)`)? (`order` `(` $order^ `:` type($order) `)`)?
     `outs` `(` $outs `:` type($outs) `)` attr-dict-with-keyword $body (`->` type($results)^)?
   }];
   let extraClassDeclaration = [{
