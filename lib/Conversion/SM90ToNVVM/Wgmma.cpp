@@ -56,13 +56,17 @@ struct LowerWgmma : OpConversionPattern<WgmmaOp> {
                 : op.getElement().isBF16() ? NVVM::WGMMATypes::bf16
                                            : NVVM::WGMMATypes::f16;
     int64_t columns = cast<AccType>(op.getAccs().front().getType()).getColumns();
-    auto shape = NVVM::MMAShapeAttr::get(rewriter.getContext(), 64, columns, tf32 ? 8 : 16);
-    SmallVector<Value> accs(adaptor.getAccs());
+    int64_t parts = op.getApart() ? 2 : 1;
+    auto shape = NVVM::MMAShapeAttr::get(rewriter.getContext(), 64, columns / parts, tf32 ? 8 : 16);
+    // Halves of an accumulator are halves of its registers.
+    SmallVector<Value> accs;
+    for (Value acc : adaptor.getAccs())
+      llvm::append_range(accs, split(emit, acc, parts));
     emit.op<NVVM::WgmmaFenceAlignedOp>();
     for (int64_t k = 0; k < 4; ++k) {
-      Value b = descriptor(lowB, k * stepK(majorB));
       for (auto [i, acc] : llvm::enumerate(accs)) {
-        Value a = descriptor(lowA, k * stepK(majorA) + i * kStepM64);
+        Value a = descriptor(lowA, k * stepK(majorA) + i / parts * kStepM64);
+        Value b = descriptor(lowB, k * stepK(majorB) + i % parts * op.getApart().value_or(0) / 16);
         bool overwrites = op.getFirst() && k == 0;
         acc = emit.op<NVVM::WgmmaMmaAsyncOp>(
             acc.getType(), acc, a, b, shape, type, type, NVVM::WGMMATypes::f32,
@@ -72,8 +76,40 @@ struct LowerWgmma : OpConversionPattern<WgmmaOp> {
       }
     }
     emit.op<NVVM::WgmmaGroupSyncAlignedOp>();
-    rewriter.replaceOp(op, accs);
+    SmallVector<Value> results;
+    for (size_t i = 0; i < accs.size(); i += parts)
+      results.push_back(join(emit, ArrayRef(accs).slice(i, parts), adaptor.getAccs()[i / parts].getType()));
+    rewriter.replaceOp(op, results);
     return success();
+  }
+
+private:
+  static int64_t registers(Value acc) { return cast<LLVM::LLVMStructType>(acc.getType()).getBody().size(); }
+
+  static SmallVector<Value> split(Emit &emit, Value acc, int64_t parts) {
+    if (parts == 1)
+      return {acc};
+    int64_t count = registers(acc) / parts;
+    auto type = LLVM::LLVMStructType::getLiteral(emit.b.getContext(), SmallVector<Type>(count, emit.f32()));
+    SmallVector<Value> found;
+    for (int64_t part = 0; part < parts; ++part) {
+      Value value = emit.op<LLVM::UndefOp>(type);
+      for (int64_t i = 0; i < count; ++i)
+        value = emit.insert(value, emit.extract(acc, part * count + i), i);
+      found.push_back(value);
+    }
+    return found;
+  }
+
+  static Value join(Emit &emit, ArrayRef<Value> parts, Type type) {
+    if (parts.size() == 1)
+      return parts.front();
+    Value acc = emit.op<LLVM::UndefOp>(type);
+    int64_t next = 0;
+    for (Value part : parts)
+      for (int64_t i = 0; i < registers(part); ++i)
+        acc = emit.insert(acc, emit.extract(part, i), next++);
+    return acc;
   }
 };
 

@@ -86,6 +86,12 @@ public:
     auto attr = sm90::TensorMapAttr::get(b.getContext(), number(operand), element, dims, strides, box);
     return param(attr, TensorMapType::get(b.getContext()));
   }
+  /// A map of a matrix whose rows end where a group ends (kEndedRows), for boxes of `height` rows.
+  Value endedMap(Value operand, Type element, int64_t width, int64_t height) {
+    TermAttr any = constant(0x7fff0000); // coordinates within int32
+    return tensorMap(operand, element, {sizeTerm(1), constant(kEndedRows), any, any},
+                     {strideTerm(0), strideTerm(0), strideTerm(0, 1ll << 35, -1)}, {width, height, 1, 1});
+  }
 
   /// Address of a table of constants beside the kernel, in global memory; i1 lies there as `memory`, i8.
   Value table(DenseElementsAttr elements, Type memory) {

@@ -63,7 +63,10 @@ public:
       b = createGroupRows(k, op.getRhs(), schedule.getN(), Side::Column);
       rows = k.size(op.getLhs(), 1);
     } else {
-      a = op.getGather() ? createGathered() : createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster);
+      // In a static order blocks whose tiles have zeros, which come sooner, run ahead of the others, into other
+      // weights: all then read more from memory.
+      a = op.getGather() ? createGathered()
+                         : createRows(k, op.getLhs(), schedule.getM(), /*cut=*/cluster, /*zeros=*/queue != Value());
       b = createWeights(k, op, schedule.getN(), /*cut=*/cluster);
       rows = k.size(op.getOuts().front(), 0);
       blocks = countBlocks(k.size(op.getLhs(), 1));
@@ -198,7 +201,7 @@ private:
         buildEpilogue(tile, row, multiply(tile, cursor, number, operandA, operandB, height / 64, schedule.getN()),
                       staging);
       };
-      if (canSplitColumns())
+      if (splitsColumns(Problem(op, 0), schedule))
         splitColumns(tile, cursor, warpgroup, operand(k.c(0), a->major()), bytesA, staging, compute);
       else
         compute();
@@ -229,50 +232,47 @@ private:
     k.op<NVVM::CpAsyncBulkWaitGroupOp>(k.b.getI32IntegerAttr(0), UnitAttr());
   }
 
-  /// The second half of the rows of a group's last tile may lie past its end: multiplied, it would cost as much as live
-  /// rows. The accumulators of two parts have no neighbouring half. In a static order this is slower: blocks that are
-  /// done with short tiles run ahead of the others, into other weights.
-  bool canSplitColumns() const {
-    return !contraction && !pingpong && queue && parts == 1 && schedule.getN() % 128 == 0;
-  }
-
-  /// Computes a tile of at most `height` live rows by halves of its columns, any other by `compute`.
+  /// Computes a tile of at most `height` live rows by halves of its columns (of each accumulator's), any other by
+  /// `compute`.
   void splitColumns(const Tile &tile, Value cursor, Value warpgroup, Value operandA, int64_t bytesA, Value staging,
                     function_ref<void()> compute) {
     int64_t width = schedule.getN() / kConsumers;
+    bool apart = op.getAccs() == tile::Accumulators::Concatenated;
     Value left = k.sub(tile.end, tile.row);
     Value isShort = k.op<arith::CmpIOp>(arith::CmpIPredicate::sle, left, k.c(height));
     auto branch = k.op<scf::IfOp>(isShort, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(k.b);
     k.b.setInsertionPointToStart(branch.thenBlock());
-    Value first = k.mul(warpgroup, width);
-    Value operandB = operand(k.add(k.mul(first, 128), bytesA), b->major());
+    Value column = k.mul(warpgroup, apart ? width / parts : width); // of the weights in the stage
+    Value operandB = operand(k.add(k.mul(column, 128), bytesA), b->major());
     Tile half = tile;
-    half.column = k.add(tile.column, first);
-    buildEpilogue(half, tile.row, multiply(tile, cursor, {}, operandA, operandB, height / 64, width), staging);
+    half.column = k.add(tile.column, k.mul(warpgroup, width / parts));
+    buildEpilogue(half, tile.row,
+                  multiply(tile, cursor, {}, operandA, operandB, height / 64, width, apart ? width * 128 : 0), staging);
     k.b.setInsertionPointToStart(branch.elseBlock());
     compute();
   }
 
-  SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first) {
+  SmallVector<Value> multiplyBlock(ValueRange accs, Value cursor, Value operandA, Value operandB, bool first,
+                                   int64_t apart) {
     k.op<WaitOp>(ring, cursor);
     if (op.getGather()) // what threads wrote is read by wgmma
       k.op<NVVM::FenceProxyOp>(NVVM::ProxyKind::async_shared,
                                NVVM::SharedSpaceAttr::get(k.b.getContext(), NVVM::SharedSpace::shared_cta));
-    auto product =
-        k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, getLoadedType(op.getRhs()), first);
+    auto product = k.op<WgmmaOp>(accs.getTypes(), accs, ring, cursor, operandA, operandB, getLoadedType(op.getRhs()),
+                                 first, apart ? k.b.getI64IntegerAttr(apart) : IntegerAttr());
     return SmallVector<Value>(product.getResults());
   }
 
   /// `count` accumulators of `width` columns: a warpgroup's part of a tile. The first block is peeled: it overwrites,
   /// and a loop that begins with zeros makes ptxas serialise the wgmmas (C7515). A stage is released when the group
   /// after the one that read it is in flight. `number` is the tile's if warpgroups take turns: the turn ends when the
-  /// last group is in flight.
+  /// last group is in flight. If `apart` is not 0, the second half of the columns lies so many bytes behind the first.
   SmallVector<Value> multiply(const Tile &tile, Value cursor, Value number, Value operandA, Value operandB,
-                              int64_t count, int64_t width) {
+                              int64_t count, int64_t width, int64_t apart = 0) {
     Value undef = k.op<UndefOp>(AccType::get(k.b.getContext(), width));
     SmallVector<Value> accs(count, undef);
-    accs = multiplyBlock(accs, cursor, operandA, operandB, /*first=*/true);
+    accs = multiplyBlock(accs, cursor, operandA, operandB, /*first=*/true, apart);
     SmallVector<Value> inits{advance(cursor), cursor};
     llvm::append_range(inits, accs);
     auto loop = k.op<scf::ForOp>(k.c(1), countBlocks(tile), k.c(1), inits);
@@ -280,7 +280,7 @@ private:
       OpBuilder::InsertionGuard guard(k.b);
       k.b.setInsertionPointToStart(loop.getBody());
       Value current = loop.getRegionIterArg(0), previous = loop.getRegionIterArg(1);
-      accs = multiplyBlock(loop.getRegionIterArgs().drop_front(2), current, operandA, operandB, /*first=*/false);
+      accs = multiplyBlock(loop.getRegionIterArgs().drop_front(2), current, operandA, operandB, /*first=*/false, apart);
       auto wait = k.op<WgmmaWaitOp>(TypeRange(ValueRange(accs)), accs, /*pending=*/1);
       k.op<ReleaseOp>(ring, previous);
       SmallVector<Value> yields{advance(current), current};

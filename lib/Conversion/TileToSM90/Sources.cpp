@@ -35,6 +35,11 @@ protected:
   void createMap(KernelBuilder &k, ArrayRef<TermAttr> dims, ArrayRef<TermAttr> strides, ArrayRef<int64_t> box) {
     map = k.tensorMap(operand, getLoadedType(operand), dims, strides, box);
   }
+  /// A box of `height` rows of a map whose rows end where the tile's group ends.
+  static SmallVector<Value> ended(KernelBuilder &k, const Tile &tile, Value column, Value row, int64_t height) {
+    Value end = k.op<arith::MinSIOp>(tile.end, k.add(row, height));
+    return {column, k.add(k.sub(row, end), kEndedRows), end, k.c(kEndedRows)};
+  }
   /// Coordinates of box `i` of a half.
   virtual SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) = 0;
 
@@ -47,17 +52,24 @@ private:
 
 class Rows : public Boxes {
 public:
-  Rows(KernelBuilder &k, Value lhs, int64_t rows, int64_t boxes)
-      : Boxes(lhs, boxes, rows / boxes * 128), height(rows / 2) {
-    createMap(k, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, rows / boxes});
+  Rows(KernelBuilder &k, Value lhs, int64_t rows, int64_t boxes, bool zeros)
+      : Boxes(lhs, boxes, rows / boxes * 128), step(rows / 2), height(rows / boxes), zeros(zeros) {
+    if (zeros)
+      map = k.endedMap(lhs, getLoadedType(lhs), width, height);
+    else
+      createMap(k, {k.sizeTerm(1), k.sizeTerm(0)}, {k.strideTerm(0)}, {width, height});
   }
   Major major() const override { return Major::K; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t) override {
-    return {k.mul(block, width), k.add(tile.row, k.mul(half, height))};
+    Value column = k.mul(block, width), row = k.add(tile.row, k.mul(half, step));
+    if (zeros)
+      return ended(k, tile, column, row, height);
+    return {column, row};
   }
 
 private:
-  int64_t height; // rows from half to half
+  int64_t step, height; // rows from half to half, and of a box
+  bool zeros;
 };
 
 /// Rows that other warps gather: the thread that loads has nothing to do.
@@ -122,26 +134,21 @@ public:
   }
 };
 
-/// Rows of one group, ended by hardware: dimension 1 is as long as 2^30 and the group begins at 2^30 minus its length,
-/// so that what lies past its end is out of bounds and comes as zero. The last two dimensions bring the address back:
-/// the one by the group's end, the other by 2^30 times the row's bytes, modulo 2^64.
+/// Columns of a matrix whose rows are summed over.
 class GroupRows : public Boxes {
 public:
   GroupRows(KernelBuilder &k, Value matrix, int64_t columns, Side side)
       : Boxes(matrix, columns / kBoxRows, kBoxBytes), step(columns / 2), side(side) {
-    createMap(k, {k.sizeTerm(1), k.constant(kMiddle), k.constant(0x7fff0000), k.constant(0x7fff0000)},
-              {k.strideTerm(0), k.strideTerm(0), k.strideTerm(0, 1ll << 35, -1)}, {width, width, 1, 1});
+    map = k.endedMap(matrix, getLoadedType(matrix), width, width);
   }
   Major major() const override { return Major::MN; }
   SmallVector<Value> place(KernelBuilder &k, const Tile &tile, Value block, Value half, int64_t i) override {
-    Value length = k.sub(tile.end, tile.begin);
-    Value row = k.add(k.sub(k.c(kMiddle), length), k.mul(block, width));
     Value first = side == Side::Row ? tile.row : tile.column;
-    return {k.add(k.add(first, i * width), k.mul(half, step)), row, tile.end, k.c(kMiddle)};
+    Value column = k.add(k.add(first, i * width), k.mul(half, step));
+    return ended(k, tile, column, k.add(tile.begin, k.mul(block, width)), width);
   }
 
 private:
-  static constexpr int64_t kMiddle = 1 << 30;
   int64_t step;
   Side side;
 };
@@ -155,8 +162,8 @@ Type sm90::getLoadedType(Value operand) {
 
 int64_t sm90::getBlock(Value operand) { return 128 * 8 / KernelBuilder::memref(operand).getElementTypeBitWidth(); }
 
-std::unique_ptr<Source> sm90::createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut) {
-  return std::make_unique<Rows>(k, lhs, rows, cut ? 2 : 1);
+std::unique_ptr<Source> sm90::createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut, bool zeros) {
+  return std::make_unique<Rows>(k, lhs, rows, cut ? 2 : 1, zeros);
 }
 std::unique_ptr<Source> sm90::createGathered() { return std::make_unique<Gathered>(); }
 std::unique_ptr<Source> sm90::createWeights(KernelBuilder &k, tile::RaggedGemmOp op, int64_t columns, bool cut) {

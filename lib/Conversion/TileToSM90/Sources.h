@@ -37,8 +37,9 @@ public:
 
 /// Sources that TMA brings come in boxes. `cut` says that the boxes must fall into two halves.
 
-/// Rows of lhs, from the tile's row on.
-std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut);
+/// Rows of lhs, from the tile's row on. Past the end of the tile's group they are those of the next, or with `zeros`
+/// zeros, which cost less power to load and multiply.
+std::unique_ptr<Source> createRows(KernelBuilder &k, Value lhs, int64_t rows, bool cut, bool zeros);
 
 /// Rows that come by `sm90.gather_load`, of other warps than the thread that loads.
 std::unique_ptr<Source> createGathered();

@@ -50,6 +50,26 @@ gpu.module @kernels {
     %done = sm90.wgmma_wait 1 %acc : !sm90.acc<128> -> !sm90.acc<128>
   }
 
+  // Halves of the columns apart, 16384 bytes (1024 units): two wgmmas of half the registers each for every 16 of k.
+  // CHECK-LABEL: llvm.func @apart
+  // CHECK-DAG: %[[APART:.*]] = arith.constant 1024 : i32
+  // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 64, k = 16>, D[<f32>, <zero>]
+  // CHECK: arith.addi %{{.*}}, %[[APART]] : i32
+  // CHECK: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 64, k = 16>, D[<f32>, <zero>]
+  // CHECK-COUNT-6: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 64, k = 16>, D[<f32>, <one>]
+  // CHECK-NOT: nvvm.wgmma.mma_async
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
+  sm90.kernel @apart <threads = 384, per_sm = 1> params [#sm90.pointer<0>] {
+  ^bb0(%p: !llvm.ptr<1>):
+    %zero = arith.constant 0 : i32
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 49152>
+    %start = sm90.start
+    %a = sm90.operand %ring + %zero : !sm90.ring<4 x 49152> -> !sm90.operand<k>
+    %undef = sm90.undef : !sm90.acc<128>
+    %acc = sm90.wgmma first bf16 %ring[%start] %a, %a, into %undef {apart = 16384 : i64} : !sm90.ring<4 x 49152>, !sm90.operand<k>, !sm90.operand<k>, !sm90.acc<128> -> !sm90.acc<128>
+    %done = sm90.wgmma_wait 0 %acc : !sm90.acc<128> -> !sm90.acc<128>
+  }
+
   // TF32: 8 of k in the same 32 bytes.
   // CHECK-LABEL: llvm.func @tf32
   // CHECK-DAG: %[[STEP:.*]] = arith.constant 2 : i32

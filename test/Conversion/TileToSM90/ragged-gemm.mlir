@@ -292,6 +292,29 @@ module {
       return
     }
 
+    // Dynamic, two accumulators: a short tile is split into halves of each, which lie 128 columns apart in the stage. The rows past a group's end are zeros.
+    // CHECK-LABEL: sm90.kernel @dynamic_gated <
+    // CHECK-SAME: #sm90.tensor_map<0, bf16, dims = [<of = size, dim = 1>, <constant = 1073741824>, <constant = 2147418112>, <constant = 2147418112>]
+    // CHECK-SAME: box = [64, 128, 1, 1]
+    // CHECK: arith.minsi
+    // CHECK: consumers
+    // CHECK: scf.if
+    // CHECK: sm90.wgmma first {{.*}} {apart = 16384 : i64} {{.*}} -> !sm90.acc<128>
+    // CHECK: sm90.epilogue
+    // CHECK: } else {
+    // CHECK-NOT: apart
+    // CHECK:   sm90.wgmma first {{.*}} -> !sm90.acc<256>
+    func.func @dynamic_gated(%x: memref<?x512xbf16>, %w: memref<8x512x768xbf16>, %b: memref<8x2xi64>, %y: memref<?x384xbf16>) {
+      tile.ragged_gemm lhs(%x : memref<?x512xbf16>) rhs(%w : memref<8x512x768xbf16>) bounds(%b : memref<8x2xi64>)
+          outs(%y : memref<?x384xbf16>) attributes {accs = #tile.accs<concatenated>, sm90.schedule = #sm90.schedule<m = 128, n = 256, stages = 4, order = dynamic>} {
+      ^bb0(%gate: f32, %up: f32):
+        %0 = arith.mulf %gate, %up : f32
+        %1 = arith.truncf %0 : f32 to bf16
+        tile.yield %1 : bf16
+      }
+      return
+    }
+
     // Dynamic: the producer's thread takes tiles from the counter and tells itself and the eight consumer warps, in both blocks of a cluster.
     // A tile of at most 64 rows is split by columns.
     // CHECK-LABEL: sm90.kernel @dynamic <threads = 384, cluster = 2, per_sm = 1>

@@ -323,6 +323,20 @@ gpu.module @kernels {
 
 // -----
 
+gpu.module @kernels {
+  sm90.kernel @k <threads = 384, per_sm = 1> params [] {
+    %zero = arith.constant 0 : i32
+    %ring = sm90.ring arrivals 1 releases 8 : !sm90.ring<4 x 24576>
+    %start = sm90.start
+    %a = sm90.operand %ring + %zero : !sm90.ring<4 x 24576> -> !sm90.operand<k>
+    %undef = sm90.undef : !sm90.acc<64>
+    // expected-error @+1 {{'sm90.wgmma' op has halves apart of 64 columns, expected a multiple of 128}}
+    %acc = sm90.wgmma first bf16 %ring[%start] %a, %a, into %undef {apart = 8192 : i64} : !sm90.ring<4 x 24576>, !sm90.operand<k>, !sm90.operand<k>, !sm90.acc<64> -> !sm90.acc<64>
+  }
+}
+
+// -----
+
 // expected-error @+1 {{count is 12, expected a multiple of 8 from 8 to 256}}
 func.func private @f(!sm90.rows<12>)
 

@@ -196,7 +196,12 @@ LogicalResult WgmmaOp::verify() {
     for (auto [name, operand] : {std::pair<StringRef, OperandType>{"a", getA().getType()}, {"b", getB().getType()}})
       if (operand.getMajor() != Major::K)
         return emitOpError() << "operand " << name << " of tf32 is " << operand << ", expected K-major";
-  return verifyAccumulators(*this, getAccs(), getResultTypes());
+  if (failed(verifyAccumulators(*this, getAccs(), getResultTypes())))
+    return failure();
+  int64_t columns = cast<AccType>(getAccs().front().getType()).getColumns();
+  if (getApart() && columns % 128 != 0) // (C3)
+    return emitOpError() << "has halves apart of " << columns << " columns, expected a multiple of 128";
+  return success();
 }
 
 LogicalResult WgmmaWaitOp::verify() { return verifyAccumulators(*this, getAccs(), getResultTypes()); }

@@ -16,24 +16,24 @@ using namespace mlir::sm90;
 namespace {
 
 // Found by least squares on measured products (docs/performance.md). Cycles of an SM, unless it says otherwise.
-constexpr double kTile = 1000;                 ///< a tile, whatever its size,
-constexpr double kElement = 3.0 / 256;         ///< and an element of it, of 2 bytes, in the epilogue
-constexpr double kHandover = 60;               ///< from one warpgroup to the other
-constexpr double kTake = 250;                  ///< a tile that is asked for (order dynamic),
-constexpr double kTakeInTurns = 700;           ///< by two warpgroups
-constexpr double kLatency = 1500;              ///< from a load's issue until its stage is full
-constexpr double kSharedBytes = 157;           ///< bytes a cycle to and from shared memory that cost nothing,
-constexpr double kSharedPower = 1.4;           ///< and how what is beyond them costs
-constexpr double kWait[] = {0.45, 0.12};       ///< of the time that SMs wait for the last: orders static and dynamic
-constexpr double kDrift[] = {0.004, 0.023};    ///< of the whole, order static: rows and contraction,
-constexpr double kUneven[] = {0.052, 0.22};    ///< and as much as tiles differ: cooperative and pingpong
-constexpr double kCluster[] = {0.98, 1.08};    ///< times a block of k, in a cluster: cooperative and pingpong
-constexpr double kGather[] = {1.10, 1.09};     ///< the same where rows are gathered
-constexpr double kL2BytesPerSecond = 21e12;    ///< to all SMs
-constexpr double kPace = 0.91;                 ///< of the clock: the card is limited by power
-constexpr double kCopyBytesPerSecond = 4.2e12; ///< read and written by a copy of rows,
-constexpr double kLaunch = 3e-6;               ///< and what a kernel more costs
-constexpr double kSpread = 0.8;                ///< deviation of the logarithm of a group's size, where they are unequal
+constexpr double kTile = 1000;               ///< a tile, whatever its size,
+constexpr double kElement = 3.0 / 256;       ///< and an element of it, of 2 bytes, in the epilogue
+constexpr double kHandover = 60;             ///< from one warpgroup to the other
+constexpr double kTake = 250;                ///< a tile that is asked for (order dynamic),
+constexpr double kTakeInTurns = 700;         ///< by two warpgroups
+constexpr double kLatency = 1500;            ///< from a load's issue until its stage is full
+constexpr double kSharedBytes = 157;         ///< bytes a cycle to and from shared memory that cost nothing,
+constexpr double kSharedPower = 1.4;         ///< and how what is beyond them costs
+constexpr double kWait[] = {0.45, 0.12};     ///< of the time that SMs wait for the last: orders static and dynamic
+constexpr double kDrift[] = {0.004, 0.023};  ///< of the whole, order static: rows and contraction,
+constexpr double kUneven[] = {0.052, 0.22};  ///< and as much as tiles differ: cooperative and pingpong
+constexpr double kCluster[] = {0.98, 1.08};  ///< times a block of k, in a cluster: cooperative and pingpong
+constexpr double kGather[] = {1.10, 1.09};   ///< the same where rows are gathered
+constexpr double kL2BytesPerSecond = 21e12;  ///< to all SMs
+constexpr double kPace = 0.91;               ///< of the clock: the card is limited by power
+constexpr double kCopyBytesPerSecond = 3e12; ///< written by a copy of rows, which reads each token once,
+constexpr double kLaunch = 3e-6;             ///< and what a kernel more costs
+constexpr double kSpread = 0.8;              ///< deviation of the logarithm of a group's size, where they are unequal
 
 /// Sizes of groups that together have the rows: alike, or as exp(spread * normal). The quantiles of the normal come in
 /// the order of a low-discrepancy sequence, so that neighbours differ.
@@ -102,9 +102,8 @@ private:
   /// last row of tiles if half its rows are left or fewer and the kernel splits their columns. A cluster pairs rows of
   /// tiles, and an odd last one in columns; in a pair of rows the whole tile decides.
   std::pair<int64_t, int64_t> tiles(double height) const {
-    bool splits = !contraction && !pingpong && s.getOrder() == Order::Dynamic && p.parts == 1 && s.getN() % 128 == 0;
     int64_t rows = static_cast<int64_t>(height), rowTiles = llvm::divideCeil(rows, s.getM());
-    bool isShort = splits && rows > 0 && (rows - 1) % s.getM() < s.getM() / 2;
+    bool isShort = splitsColumns(p, s) && rows > 0 && (rows - 1) % s.getM() < s.getM() / 2;
     if (s.getCluster() == 1)
       return {rowTiles * columnTiles, isShort ? columnTiles : 0};
     int64_t half = llvm::divideCeil(columnTiles, 2);
@@ -179,6 +178,6 @@ double sm90::predictSeconds(const Problem &problem, ScheduleAttr schedule) {
 }
 
 double sm90::predictCopySeconds(const Problem &problem) {
-  double bytes = 2.0 * problem.rows * problem.k * problem.in.getIntOrFloatBitWidth() / 8;
+  double bytes = 1.0 * problem.rows * problem.k * problem.in.getIntOrFloatBitWidth() / 8;
   return kLaunch + bytes / kCopyBytesPerSecond;
 }

@@ -66,6 +66,12 @@ Problem::Problem(tile::RaggedGemmOp op, int64_t rows)
   this->rows = std::max<int64_t>(rows / all, 1) * groups;
 }
 
+bool sm90::splitsColumns(const Problem &problem, ScheduleAttr schedule) {
+  // Strips of 64 result columns, in either half.
+  return problem.mode != tile::GemmMode::Contraction && schedule.getRoles() == Roles::Cooperative &&
+         schedule.getOrder() == Order::Dynamic && schedule.getN() % (2 * 64 * problem.parts) == 0;
+}
+
 bool sm90::suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::string &why) {
   auto refuse = [&](const llvm::Twine &text) {
     why = text.str();

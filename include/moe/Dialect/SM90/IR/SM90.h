@@ -26,6 +26,13 @@ constexpr int64_t kQueueStages = 4, kQueueBytes = 16;
 /// Threads that gather rows, and the warps that they are.
 constexpr int64_t kGatherThreads = 64, kGatherWarps = kGatherThreads / 32;
 
+/// Boxes of rows that end where their group ends, by hardware. The tensor map has a dimension of so many rows, in which
+/// the end lies at the dimension's: what is past it is out of bounds and is read as zero. A box at row r of
+/// a group that ends before row `end` has coordinates (column, kEndedRows + r - e, e, kEndedRows), where e is the first
+/// of `end` and the box's own end. The third dimension, of a row's stride, and the fourth, of that of -kEndedRows rows
+/// modulo 2^64, bring the address back to that of row r.
+constexpr int64_t kEndedRows = 1 << 30;
+
 /// The attribute of a tile.ragged_gemm that holds its ScheduleAttr.
 constexpr llvm::StringLiteral kScheduleName = "sm90.schedule";
 

@@ -271,14 +271,15 @@ def SM90_WgmmaOp : SM90_Op<"wgmma"> {
   let summary = "adds the product of a stage to accumulators, asynchronously";
   let description = [{
     A warpgroup. Accumulator i takes rows 64 i to 64 i + 63 of operand a. A stage has 128 bytes of k: 64 elements of bf16 or f16, 32 of tf32 (4 bytes each). Opens and commits one group of wgmmas. With `first` the accumulators are
-    overwritten. The results may be passed to `sm90.wgmma` and must pass through `sm90.wgmma_wait` with `pending` 0 before anything else reads them.
+    overwritten. With `apart` the second half of the columns lies so many bytes behind the first in operand b. The results may be passed to `sm90.wgmma` and must pass through `sm90.wgmma_wait` with `pending` 0 before anything else reads them.
 
     Constraints:
     - (C1) at least one accumulator, all of one type; element is bf16, f16 or tf32.
     - (C2) operands of tf32 are K-major: the hardware transposes 16-bit elements only.
+    - (C3) with `apart` an accumulator's columns are two halves, each a multiple of 64.
   }];
   let arguments = (ins Variadic<SM90_AccType>:$accs, SM90_RingType:$ring, SM90_CursorType:$cursor, SM90_OperandType:$a, SM90_OperandType:$b,
-                   TypeAttr:$element, UnitAttr:$first);
+                   TypeAttr:$element, UnitAttr:$first, OptionalAttr<I64Attr>:$apart);
   let results = (outs Variadic<SM90_AccType>:$results);
   let assemblyFormat = [{
     (`first` $first^)? $element $ring `[` $cursor `]` $a `,` $b `,` `into` $accs attr-dict `:` type($ring) `,` type($a) `,` type($b) `,` type($accs) `->` type($results)

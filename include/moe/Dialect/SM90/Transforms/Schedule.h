@@ -42,6 +42,11 @@ struct Problem {
 /// Whether the product, which suits wgmma, can run by this schedule; if not, `why` says what was expected.
 bool suitsSchedule(const Problem &problem, ScheduleAttr schedule, std::string &why);
 
+/// Whether warpgroups that share tiles take half the columns each, instead of half the rows, where a group ends within
+/// the first half of a tile's rows. Not in a static order, where it is slower: blocks that are done with short tiles
+/// run ahead of the others, into other weights.
+bool splitsColumns(const Problem &problem, ScheduleAttr schedule);
+
 /// Seconds that the product takes on the chip, by the cost model (docs/sm90.md), where groups are of one size and where
 /// they are as unequal as a router makes them: the geometric mean.
 double predictSeconds(const Problem &problem, ScheduleAttr schedule);
