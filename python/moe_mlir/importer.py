@@ -21,20 +21,20 @@ class ImportFailed(RuntimeError):
 
 def _bindings() -> tuple[Any, Any, Any]:
     try:
-        from jax.extend import mlir as artifacts
         from jax.interpreters import mlir
         from jaxlib.mlir import ir
+        from jaxlib.mlir.dialects import stablehlo
     except ImportError as error:
         raise ImportFailed(f"reading StableHLO needs JAX: {error}") from error
-    return mlir.make_ir_context(), ir, artifacts
+    return mlir.make_ir_context(), ir, stablehlo
 
 
 def _parse(data: bytes, name: str) -> Any:
     """The module of a portable artifact, of a file of jax.export, or of text."""
-    context, ir, artifacts = _bindings()
+    context, ir, stablehlo = _bindings()
     if data.startswith(BYTECODE):
         try:
-            return artifacts.deserialize_portable_artifact(data, context)
+            return stablehlo.deserialize_portable_artifact(context, data)
         except Exception as error:
             raise ImportFailed(f"{name} is no portable artifact that this JAX reads: {error}") from error
     try:
@@ -61,14 +61,14 @@ def _exported(data: bytes, name: str) -> bytes:
 def to_text(data: bytes, version: str = VERSION, name: str = "the input") -> str:
     """Generic text of a module at a version of StableHLO."""
     module = _parse(data, name)
-    artifacts = _bindings()[-1]
+    stablehlo = _bindings()[-1]
     with module.context as context:
         try:
             # Mixed: ops of CHLO, which have no version of their own, become composites.
-            pinned = artifacts.serialize_portable_artifact(module, version, True)
+            pinned = stablehlo.serialize_portable_artifact(module, version, True)
         except Exception as error:
             raise ImportFailed(f"{name} cannot be written at version {version} of StableHLO: {error}") from error
-        back = artifacts.deserialize_portable_artifact(pinned, context)
+        back = stablehlo.deserialize_portable_artifact(context, pinned)
         return back.operation.get_asm(print_generic_op_form=True, large_elements_limit=None) + "\n"
 
 

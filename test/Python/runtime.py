@@ -10,7 +10,7 @@ import texts
 from harness import BUILD, bf16, compile, equal, f32, i32
 from moe_mlir._runtime import Argument, Buffer, Call, DType, MoeError, Program, Runtime, Session
 
-RUNTIME = Runtime(BUILD / "lib" / "libmoert.so")
+RUNTIME = Runtime(BUILD / "lib" / "libmoert.so.0")
 
 
 def program(text: str) -> Program:

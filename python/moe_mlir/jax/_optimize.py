@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import export
-from jax.extend import mlir as artifacts
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from .._compiler import replace_islands
 from ..importer import VERSION, to_text
@@ -39,7 +39,7 @@ class _Source:
     def on(self, platform: str) -> export.Exported:
         """This text, exported again."""
         with mlir.make_ir_context():
-            module = artifacts.serialize_portable_artifact(ir.Module.parse(self.text(platform)), VERSION, True)
+            module = stablehlo.serialize_portable_artifact(ir.Module.parse(self.text(platform)), VERSION, True)
         return dataclasses.replace(
             self.exported,
             mlir_module_serialized=module,

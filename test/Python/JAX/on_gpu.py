@@ -3,16 +3,18 @@ layers inside jit (python/benchmarks/jax_products.py).
 
     on_gpu.py --pack DIR WHEEL          gathers what a run needs: `pip wheel . --no-deps` makes the wheel
     DIR/test/Python/JAX/on_gpu.py       on the machine with the GPU; [--filter PATTERN] [--limit SECONDS] [--each SECONDS] [--bench FILE.json [options of
-                                        jax_products.py]]; --devices 2 for the tests of layers over two GPUs alone, one after another
+                                        jax_products.py]]; --devices 2 for the tests of layers over two GPUs alone, one after another;
+                                        --cpu for all tests of the package on the CPU, with this Python and its JAX
 
-That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit; with --devices 2, two GPUs and NCCL. Exits with 1 if something
-failed.
+That machine needs JAX with its CUDA plugin, NumPy, ml_dtypes, and ptxas of a CUDA toolkit; with --devices 2, two GPUs and NCCL; with --cpu, JAX alone.
+Exits with 1 if something failed.
 """
 
 from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import importlib.metadata
 import os
 import re
 import shutil
@@ -25,7 +27,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-CARRIED = ["test/Python/JAX", "test/Execution/harness.py", "python/benchmarks"]
+CARRIED = ["test/Python", "test/Execution/harness.py", "test/Execution/cases/texts.py", "python/benchmarks"]
 CAPTURED = "--xla_gpu_graph_min_graph_size=1 --xla_gpu_enable_command_buffer=+CUSTOM_CALL"
 
 
@@ -58,30 +60,30 @@ def install(folder: Path) -> dict[str, str]:
     }
 
 
-def select(pattern: str, devices: int) -> list[tuple[str, str, dict[str, str]]]:
+def select(pattern: str, devices: int, cpu: bool) -> list[tuple[str, str, dict[str, str]]]:
     """File, function and settings of each test."""
 
     def functions(file: str) -> list[str]:
-        return re.findall(r"^def ((?:case|property)_\w+)\(\)", (HERE / file).read_text(), re.MULTILINE)
+        names = re.findall(r"^def ((?:case|property)_\w+)\(\)", (HERE / file).read_text(), re.MULTILINE)
+        return [n for n in names if re.search(pattern, f"{file}/{n}")]
 
+    if cpu:
+        files = [f.name for f in HERE.glob("*.py") if f.name != "asynchronous.py"]
+        files += [f"../{f.name}" for f in HERE.parent.glob("*.py")]
+        return [(file, n, {"JAX_PLATFORMS": "cpu"}) for file in sorted(files) for n in functions(file)]
     if devices == 2:
-        return [("ranks.py", n, {}) for n in functions("ranks.py") if re.search(pattern, n) and "2_devices" in n]
+        return [("ranks.py", n, {}) for n in functions("ranks.py") if "2_devices" in n]
     items: list[tuple[str, str, dict[str, str]]] = []
     for file in ("asynchronous.py", "layer.py", "ragged_dot.py", "handlers.py"):
-        names = functions(file)
-        items += [
-            (file, n, {})
-            for n in names
-            if re.search(pattern, f"{file}/{n}") and "two_devices" not in n and "sharded" not in n
-        ]
+        items += [(file, n, {}) for n in functions(file) if "two_devices" not in n and "sharded" not in n]
     captured = [i for i in items if i[0] == "asynchronous.py" or "scan" in i[1] or "case_23" in i[1]]
     return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in captured]
 
 
-def run_tests(environment: dict[str, str], pattern: str, limit: float, each: float, devices: int) -> int:
-    """How many failed. `limit` is for all, `each` for one."""
+def run_tests(environment: dict[str, str], a: argparse.Namespace) -> int:
+    """How many failed."""
     settings = {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    deadline = time.monotonic() + limit
+    deadline = time.monotonic() + a.limit
 
     def run(item: tuple[str, str, dict[str, str]]) -> tuple[bool, str]:
         file, name, extra = item
@@ -94,22 +96,24 @@ def run_tests(environment: dict[str, str], pattern: str, limit: float, each: flo
                 command,
                 capture_output=True,
                 text=True,
-                timeout=min(each, deadline - begin),
+                timeout=min(a.each, deadline - begin),
                 env={**environment, **settings, **extra},
             )
-            ok = done.returncode == 0
-            said = re.sub("^MOE_SEED=.*\n", "", done.stdout, flags=re.MULTILINE) if ok else done.stdout + done.stderr
+            ok, said = done.returncode == 0, done.stdout + done.stderr
         except subprocess.TimeoutExpired:
             ok, said = False, "it took too long"
-        line = f"{'passed' if ok else 'FAILED'} {time.monotonic() - begin:6.1f} s  {file}/{name} {' '.join(extra)}".rstrip()
-        return ok, "\n        ".join([line, *said[-1500:].splitlines()])
+        line = f"{'passed' if ok else 'FAILED'} {time.monotonic() - begin:6.1f} s  {file}/{name} {' '.join(extra.values())}".rstrip()
+        shown = [] if ok and file != "asynchronous.py" else said[-1500:].splitlines()
+        return ok, "\n        ".join([line, *shown])
 
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(8 if devices == 1 else 1) as pool:
-        for ok, said in pool.map(run, items := select(pattern, devices)):
+    workers = 1 if a.devices > 1 else min(8, os.cpu_count() or 1)
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        for ok, said in pool.map(run, items := select(a.filter, a.devices, a.cpu)):
             failed += not ok
             print(said, flush=True)
-    print(f"{len(items) - failed} passed, {failed} failed", flush=True)
+    versions = f"Python {sys.version.split()[0]}, JAX {importlib.metadata.version('jax')}"
+    print(f"{len(items) - failed} passed, {failed} failed ({versions})", flush=True)
     return failed
 
 
@@ -120,6 +124,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=300, help="seconds for the tests")
     parser.add_argument("--each", type=float, default=60, help="seconds for one test")
     parser.add_argument("--devices", type=int, choices=(1, 2), default=1)
+    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--bench", type=Path, help="then time products, and write the figures here")
     a, rest = parser.parse_known_args()
     if a.pack:
@@ -127,7 +132,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as folder:
         environment = install(Path(folder))
-        failed = run_tests(environment, a.filter, a.limit, a.each, a.devices)
+        failed = run_tests(environment, a)
         if a.bench:
             command = [
                 sys.executable,
