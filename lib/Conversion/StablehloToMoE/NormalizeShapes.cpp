@@ -71,7 +71,7 @@ static LogicalResult simplifyReshape(Operation *op, PatternRewriter &rewriter) {
   return failure();
 }
 
-/// A broadcast repeats its source: it has no dimension of size 1, is no constant, iota, reshape or other broadcast.
+/// A broadcast repeats its source and no dimension of it, and is no constant, iota, reshape or other broadcast.
 static LogicalResult simplifyBroadcast(Operation *op, PatternRewriter &rewriter) {
   Value source = op->getOperand(0);
   RankedTensorType from = getTensor(source), type = getTensor(op->getResult(0));
@@ -89,7 +89,7 @@ static LogicalResult simplifyBroadcast(Operation *op, PatternRewriter &rewriter)
   }
   SmallVector<int64_t> shape, kept;
   for (auto [size, dim] : llvm::zip_equal(from.getShape(), *dims))
-    if (size != 1) {
+    if (size == type.getDimSize(dim)) {
       shape.push_back(size);
       kept.push_back(dim);
     }

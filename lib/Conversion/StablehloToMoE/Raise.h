@@ -31,7 +31,7 @@ LogicalResult raiseLogits(Operation *dot, PatternRewriter &rewriter);
 /// The number of which every element is; none if they are not all one constant.
 std::optional<double> getSplat(Value value);
 
-/// What is broadcast along all dimensions but `dims`; null if it is no such broadcast.
+/// What is broadcast along all dimensions but `dims`, or reshaped if those have size 1; null if it is neither.
 Value getBroadcastSource(Value value, ArrayRef<int64_t> dims);
 
 /// What a reshape reshapes; the value itself if it is none.

@@ -17,11 +17,22 @@ std::optional<double> stablehlo::getSplat(Value value) {
 }
 
 Value stablehlo::getBroadcastSource(Value value, ArrayRef<int64_t> dims) {
-  Operation *op = getProducer(value, "stablehlo.broadcast_in_dim");
+  if (Operation *op = getProducer(value, "stablehlo.broadcast_in_dim")) {
+    std::optional<SmallVector<int64_t>> found = getNumbers(op, "broadcast_dimensions");
+    return found && ArrayRef(*found) == dims ? op->getOperand(0) : Value();
+  }
+  // One that repeats nothing is a reshape.
+  Operation *op = getProducer(value, "stablehlo.reshape");
   if (!op)
     return {};
-  std::optional<SmallVector<int64_t>> found = getNumbers(op, "broadcast_dimensions");
-  return found && ArrayRef(*found) == dims ? op->getOperand(0) : Value();
+  ArrayRef<int64_t> from = getTensor(op->getOperand(0)).getShape(), to = getTensor(value).getShape();
+  int64_t rank = to.size();
+  if (from.size() != dims.size() || llvm::any_of(dims, [&](int64_t dim) { return dim >= rank; }))
+    return {};
+  SmallVector<int64_t> shape(rank, 1);
+  for (auto [size, dim] : llvm::zip_equal(from, dims))
+    shape[dim] = size;
+  return to == ArrayRef(shape) ? op->getOperand(0) : Value();
 }
 
 Value stablehlo::skipReshape(Value value) {

@@ -130,12 +130,16 @@ static LogicalResult raiseLimitedTopK(Operation *op, PatternRewriter &rewriter) 
 
 /// take_along_axis(scores, ids), where the ids were chosen from scores, biased or not: the values of the select.
 static LogicalResult raiseTakeAlong(Operation *op, PatternRewriter &rewriter) {
+  static const Dimensions ofMany = {{"collapsed_slice_dims", {1}},
+                                    {"operand_batching_dims", {0}},
+                                    {"start_indices_batching_dims", {0}},
+                                    {"start_index_map", {1}},
+                                    {"index_vector_dim", {2}}};
+  // Of one token JAX takes columns of the only row.
+  static const Dimensions ofOne = {
+      {"offset_dims", {0}}, {"collapsed_slice_dims", {1}}, {"start_index_map", {1}}, {"index_vector_dim", {1}}};
   std::optional<Dimensions> dims = getDimensions(op, "dimension_numbers");
-  if (!dims || *dims != Dimensions{{"collapsed_slice_dims", {1}},
-                                   {"operand_batching_dims", {0}},
-                                   {"start_indices_batching_dims", {0}},
-                                   {"start_index_map", {1}},
-                                   {"index_vector_dim", {2}}})
+  if (!dims || (*dims != ofMany && *dims != ofOne))
     return failure();
   Value scores = op->getOperand(0), ids = skipReshape(op->getOperand(1));
   auto select = ids.getDefiningOp<SelectOp>();

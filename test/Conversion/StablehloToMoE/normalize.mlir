@@ -82,6 +82,16 @@ func.func @shapes(%x: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<4x8xf32>, ten
   return %1, %3, %4 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xbf16>
 }
 
+// What a broadcast does not repeat stays, though its size be 1.
+// CHECK-LABEL: func.func @one_row(
+// CHECK-SAME: %[[X:.*]]: tensor<1x1xf32>
+func.func @one_row(%x: tensor<1x1xf32>) -> tensor<1x8xf32> {
+  // CHECK: %[[ROW:.*]] = "stablehlo.reshape"(%[[X]]) : (tensor<1x1xf32>) -> tensor<1xf32>
+  // CHECK: "stablehlo.broadcast_in_dim"(%[[ROW]]) <{broadcast_dimensions = array<i64: 0>}>
+  %0 = "stablehlo.broadcast_in_dim"(%x) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<1x1xf32>) -> tensor<1x8xf32>
+  return %0 : tensor<1x8xf32>
+}
+
 // Ids of a top_k are in range: they need not be mended, clamped or masked.
 // CHECK-LABEL: func.func @ranges(
 func.func @ranges(%s: tensor<6x8xf32>) -> (tensor<12xi32>, tensor<12xi32>, tensor<12x1xi1>, tensor<12xi32>) {

@@ -87,6 +87,20 @@ func.func @biased(%x: tensor<6x4xf32>, %router: tensor<4x8xf32>, %bias: tensor<8
   return %ids, %weights : tensor<6x2xi32>, tensor<6x2xf32>
 }
 
+// The same of one token, whose bias is reshaped, and whose values are columns of the only row.
+// CHECK-LABEL: func.func @one_token(
+// CHECK-SAME: %[[SCORES:.*]]: tensor<1x8xf32>, %[[BIAS:.*]]: tensor<8xf32>
+func.func @one_token(%scores: tensor<1x8xf32>, %bias: tensor<8xf32>) -> (tensor<1x2xi32>, tensor<1x2xf32>) {
+  %row = "stablehlo.reshape"(%bias) : (tensor<8xf32>) -> tensor<1x8xf32>
+  %biased = "stablehlo.add"(%scores, %row) : (tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<1x8xf32>
+  // CHECK: %[[IDS:.*]], %[[VALUES:.*]] = moe.select %[[SCORES]] bias %[[BIAS]] {k = 2 : i64, nan = #moe.nan<propagate>}
+  %v, %ids = "chlo.top_k"(%biased) <{k = 2 : i64}> : (tensor<1x8xf32>) -> (tensor<1x2xf32>, tensor<1x2xi32>)
+  %indices = "stablehlo.reshape"(%ids) : (tensor<1x2xi32>) -> tensor<2x1xi32>
+  %taken = "stablehlo.gather"(%scores, %indices) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<1x8xf32>, tensor<2x1xi32>) -> tensor<1x2xf32>
+  // CHECK: return %[[IDS]], %[[VALUES]]
+  return %ids, %taken : tensor<1x2xi32>, tensor<1x2xf32>
+}
+
 // bf16 logits are rounded where the program rounds them: that may choose another expert. An f32 bias is added in f32.
 // CHECK-LABEL: func.func @logits(
 func.func @logits(%x: tensor<6x4xbf16>, %router: tensor<8x4xbf16>, %y: tensor<6x4xf32>, %r: tensor<4x8xf32>, %b: tensor<8xf32>)
