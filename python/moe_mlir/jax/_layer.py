@@ -396,7 +396,14 @@ _SHAPES = {
 _SHARDS = {n: tuple("E / ranks" if s == "E" and n[1] == "_" else s for s in shape) for n, shape in _SHAPES.items()}
 
 
-def _axis(name: str, tokens: int) -> tuple[Axis, jax.Array]:
+def _choose(what: str, value: str, expected: Sequence[str]) -> None:
+    if value not in expected:
+        raise ValueError(f"{what} is {value!r}, expected one of {', '.join(expected)}")
+
+
+def _axis(
+    name: str, tokens: int, top_k: int, transport: str | None, pair_capacity: int | None
+) -> tuple[Axis, jax.Array]:
     """A mesh axis, and where in the mesh this device is: a number of all other axes, and one of this."""
     manual = tuple(jax.sharding.get_abstract_mesh().manual_axes)
     if name not in manual:
@@ -410,13 +417,17 @@ def _axis(name: str, tokens: int) -> tuple[Axis, jax.Array]:
     others = tuple(n for n in manual if n != name)
     row = jax.lax.axis_index(others) if others else jnp.int32(0)
     place = jnp.stack(vary_alike(row, jax.lax.axis_index(name)))
-    return Axis(name, jax.lax.axis_size(name), max(tokens, 1)), place.astype(jnp.int32)
-
-
-def _choose(what: str, value: str, expected: Sequence[str]) -> str:
-    if value not in expected:
-        raise ValueError(f"{what} is {value!r}, expected one of {', '.join(expected)}")
-    return value
+    most = max(tokens, 1)
+    transport = transport or ("exact" if pair_capacity is None else "capacity")
+    _choose("transport", transport, ("exact", "capacity", "peer"))
+    if transport == "capacity":
+        slots = most * max(top_k, 1)
+        pair_capacity = slots if pair_capacity is None else min(pair_capacity, slots)
+        if pair_capacity < 1:
+            raise ValueError(f"pair_capacity is {pair_capacity}, expected at least 1")
+    elif pair_capacity is not None:
+        raise ValueError(f"pair_capacity is {pair_capacity} with transport {transport!r}, expected 'capacity'")
+    return Axis(name, jax.lax.axis_size(name), most, transport, pair_capacity), place.astype(jnp.int32)
 
 
 def _routing(experts: int, **options: Any) -> Routing:
@@ -555,6 +566,8 @@ def moe_layer(
     capacity: int | None = None,
     precision: Any = None,
     axis_name: str | None = None,
+    transport: str | None = None,
+    pair_capacity: int | None = None,
 ) -> jax.Array:
     """A Mixture-of-Experts layer as one program: x [..., H] -> [..., H].
 
@@ -568,14 +581,23 @@ def moe_layer(
     With axis_name, inside jax.shard_map, experts are spread over the devices of that mesh axis: each has its own part of
     w_gate_up, w_down and their biases, in the order of the axis, and its own tokens, of which it has as many as the others;
     the router knows all E experts. Tokens travel to the devices of their experts and back. `capacity` is then that of a
-    device. All devices must make the call; they are of one process.
+    device. All devices must make the call; they are of one process. `transport` says how tokens travel: "exact" (the default)
+    sends as many as there are, and on a GPU the host waits for their number; "peer" does too, by stores into the other GPUs'
+    memory, and the host waits for nothing; "capacity" sends blocks of one size, with room for pair_capacity slots of a device's
+    tokens on each device: by default, and at most, for all of them. Slots past it are dropped, those of the last tokens first.
     """
     x, leading = _tokens(x)
     given = {
         "x": x, "router": router, "router_bias": router_bias, "selection_bias": selection_bias,
         "w_gate_up": w_gate_up, "b_gate_up": b_gate_up, "w_down": w_down, "b_down": b_down,
     }  # fmt: skip
-    axis, place = (None, None) if axis_name is None else _axis(axis_name, x.shape[0])
+    if axis_name is None:
+        for what, value in (("transport", transport), ("pair_capacity", pair_capacity)):
+            if value is not None:
+                raise ValueError(f"{what} is {value!r} without axis_name, expected None")
+        axis, place = None, None
+    else:
+        axis, place = _axis(axis_name, x.shape[0], top_k, transport, pair_capacity)
     operands = _check(given, _SHAPES if axis is None else _SHARDS)
     experts = operands["router"].shape[1]
     if axis is not None and operands["w_gate_up"].shape[0] * axis.size != experts:
@@ -598,6 +620,9 @@ def moe_layer(
         raise ValueError(f"limit is {limit}, expected more than 0")
     if alpha != 1 and activation != "silu":
         raise ValueError(f"alpha is {alpha} with activation {activation!r}, expected 1: silu alone has it")
-    gate = Gate(activation, layout, limit, alpha, up_offset)
-    out, _ = _layer(operands, place, routing, gate, _capacity(capacity), precision, axis)
+    gate, capacity = Gate(activation, layout, limit, alpha, up_offset), _capacity(capacity)
+    if capacity is None and axis is not None and axis.pair_capacity is not None:
+        # Fewer slots arrive than the arriving tokens have.
+        capacity = axis.size * min(axis.pair_capacity, axis.arrivals // axis.size * top_k)
+    out, _ = _layer(operands, place, routing, gate, capacity, precision, axis)
     return out.reshape(*leading, out.shape[1])

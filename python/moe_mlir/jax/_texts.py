@@ -38,16 +38,20 @@ class Gate:
 
 @dataclass(frozen=True)
 class Axis:
-    """The mesh axis over which experts are spread, and the most tokens that a rank has."""
+    """The mesh axis over which experts are spread, the most tokens that a rank has, and how they travel: with transport
+    "capacity", and with no other, pair_capacity is the most slots of a rank's tokens on another."""
 
     name: str
     size: int
     max_tokens: int
+    transport: str = "exact"
+    pair_capacity: int | None = None
 
     @property
     def arrivals(self) -> int:
         """The most tokens that come to a rank."""
-        return self.size * self.max_tokens
+        pair = self.max_tokens if self.pair_capacity is None else min(self.max_tokens, self.pair_capacity)
+        return self.size * pair
 
 
 def tensor(shape: Sequence[int | None], dtype: Any, ragged: int | None = None, tail: str = "zero") -> str:
@@ -64,9 +68,11 @@ def plan_type(experts: int, k: int, rows: int | None, tokens: int | None = None)
 
 def route_type(axis: Axis, experts: int, k: int) -> str:
     """`experts` are those of a rank."""
+    how = "" if axis.transport == "exact" else f", transport = {axis.transport}"
+    how += "" if axis.pair_capacity is None else f", pair_capacity = {axis.pair_capacity}"
     return (
         f'!moe.route<axis = "{axis.name}", ranks = {axis.size}, groups = {experts}, topk = {k},'
-        f" max_tokens = {axis.max_tokens}>"
+        f" max_tokens = {axis.max_tokens}{how}>"
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from harness import rng
 from kit import environment, jax, jnp, mesh, normal, np, raised, same
 from moe_mlir.jax import _program as program
-from moe_mlir.jax import moe_layer
+from moe_mlir.jax import moe_layer, route
 
 P = jax.sharding.PartitionSpec
 H, F = 16, 6
@@ -74,10 +74,10 @@ def pulled(f: Any) -> Any:
     return jax.jit(jax.value_and_grad(loss, has_aux=True))
 
 
-def check(size: int, experts: int, k: int, *biases: str, **options: Any) -> None:
+def check(size: int, experts: int, k: int, *biases: str, transport: str | None = None, **options: Any) -> None:
     r, tokens = rng(), 5
     p = parameters(r, experts, size * tokens, *biases)
-    ours = pulled(over(mesh(size), "d", p, top_k=k, **options))
+    ours = pulled(over(mesh(size), "d", p, top_k=k, transport=transport, **options))
     one = pulled(lambda p: moe_layer(**p, top_k=k, **options))
     live = jnp.ones(size * tokens)
     for name, ids in workloads(r, experts, k, size, tokens).items():
@@ -112,6 +112,15 @@ def property_8_devices() -> None:
     check(8, 8, 3)
 
 
+def property_3_devices_in_equal_blocks() -> None:
+    """With room for all slots."""
+    check(3, 6, 2, transport="capacity")
+
+
+def property_2_devices_by_stores() -> None:
+    check(2, 6, 2, "b_gate_up", transport="peer")
+
+
 def case_2_devices_in_bf16() -> None:
     r = rng()
     p = parameters(r, 4, 12)
@@ -136,6 +145,38 @@ def case_2_devices_without_tokens_and_with_a_capacity() -> None:
     out, grads = pulled(over(mesh(), "d", p, top_k=2, capacity=5))({**p, "x": x}, jnp.ones(12))
     assert (np.abs(out[1]).sum(1) > 0).tolist() == [True] * 5 + [False] * 7
     assert grads["w_down"][0].any() and not grads["w_down"][1:].any()
+
+
+def case_2_devices_that_drop_what_a_pair_has_no_room_for() -> None:
+    """Beside the layer of one device in which those slots have weight 0."""
+    r, tokens, room = rng(), 8, 5
+    p = parameters(r, 4, 2 * tokens)
+    ids = np.stack([r.permutation(4)[:2] for _ in range(2 * tokens)])
+    ids[tokens:] = [0, 1]  # the second device's tokens all go to the first, with twice as many slots as tokens
+    p["x"] = tokens_for(r, ids, 4)
+    (live, found), grads = pulled(over(mesh(), "d", p, top_k=2, pair_capacity=room))(p, jnp.ones(2 * tokens))
+
+    # Slots in the order of the router's choice; of a device's tokens the first 5 for each device have room.
+    chosen, _ = route(p["x"], p["router"], top_k=2)
+    kept = np.zeros(ids.shape, bool)
+    for source in range(2):
+        for target in range(2):
+            mine = np.arange(2 * tokens)[:, None] // tokens == source
+            kept |= (there := mine & (np.asarray(chosen) // 2 == target)) & (there.cumsum().reshape(ids.shape) <= room)
+    assert not kept.all() and kept[tokens:].sum() == room
+
+    def expected(p: dict[str, jax.Array]) -> jax.Array:
+        chosen, weights = route(p["x"], p["router"], top_k=2)
+        out = 0
+        for slot in range(2):
+            up, down = p["w_gate_up"][chosen[:, slot]], p["w_down"][chosen[:, slot]]
+            gate, linear = jnp.split(jnp.einsum("th,thf->tf", p["x"], up, precision="highest"), 2, axis=1)
+            y = jnp.einsum("tf,tfh->th", jax.nn.silu(gate) * linear, down, precision="highest")
+            out = out + jnp.where(kept[:, slot, None], weights[:, slot, None] * y, 0)
+        return out
+
+    (total, value), by_hand = pulled(expected)(p, jnp.ones(2 * tokens))
+    same((live, found, grads), (total, value, by_hand), 1e-4)
 
 
 def case_two_communicators_interleaved() -> None:
@@ -220,6 +261,17 @@ def case_what_is_refused_says_why() -> None:
     assert "w_gate_up has 2 experts on each of 2 devices of axis 'd', and router 6" in said, said
     said = raised(TypeError, lambda: over(mesh(), "d", p, top_k=2)({**p, "w_down": jnp.ones((6, F, H))}))
     assert "expected E / ranks = 2 as in w_gate_up" in said, said
+    for wrong, expected in (
+        ({"transport": "mail"}, "transport is 'mail', expected one of exact, capacity, peer"),
+        ({"transport": "peer", "pair_capacity": 4}, "pair_capacity is 4 with transport 'peer', expected 'capacity'"),
+        ({"pair_capacity": 0}, "pair_capacity is 0, expected at least 1"),
+    ):
+        said = raised(ValueError, lambda options=wrong: over(mesh(), "d", p, top_k=2, **options)(p))
+        assert said == expected, said
+    said = raised(ValueError, lambda: moe_layer(**p, top_k=2, transport="peer"))
+    assert said == "transport is 'peer' without axis_name, expected None", said
+    said = raised(ValueError, lambda: moe_layer(**p, top_k=2, pair_capacity=4))
+    assert said == "pair_capacity is 4 without axis_name, expected None", said
     processes, jax.process_count = jax.process_count, lambda: 2
     try:
         said = raised(NotImplementedError, lambda: over(mesh(), "d", p, top_k=2)(p))
