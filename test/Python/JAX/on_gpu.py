@@ -1,4 +1,4 @@
-"""Runs the tests of products, layers and handlers on a GPU, several at a time, each in a process of its own; then times products and
+"""Runs the tests of products, layers, islands and handlers on a GPU, several at a time, each in a process of its own; then times products and
 layers inside jit (python/benchmarks/jax_products.py).
 
     on_gpu.py --pack DIR WHEEL          gathers what a run needs: `pip wheel . --no-deps` makes the wheel
@@ -74,7 +74,7 @@ def select(pattern: str, devices: int, cpu: bool) -> list[tuple[str, str, dict[s
     if devices == 2:
         return [("ranks.py", n, {}) for n in functions("ranks.py") if "2_devices" in n]
     items: list[tuple[str, str, dict[str, str]]] = []
-    for file in ("asynchronous.py", "layer.py", "ragged_dot.py", "handlers.py"):
+    for file in ("asynchronous.py", "layer.py", "optimize.py", "ragged_dot.py", "handlers.py"):
         items += [(file, n, {}) for n in functions(file) if "two_devices" not in n and "sharded" not in n]
     captured = [i for i in items if i[0] == "asynchronous.py" or "scan" in i[1] or "case_23" in i[1]]
     return items + [(file, n, {"XLA_FLAGS": CAPTURED}) for file, n, _ in captured]
