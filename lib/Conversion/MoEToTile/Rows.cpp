@@ -112,6 +112,9 @@ LogicalResult to_tile::lower(GatedActivationOp op, Lowering &lowering) {
 
 Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value weights, RankedTensorType type,
                              OpFoldResult rows, NanPolicy nan) {
+  // A body reads the rows of all its slots at once; so many fit the registers of a thread.
+  constexpr int64_t kMostSlots = 16;
+  int64_t topk = cast<RankedTensorType>(inverse.getType()).getDimSize(1);
   SmallVector<Value> ins{y, inverse};
   if (weights)
     ins.push_back(weights);
@@ -135,13 +138,23 @@ Value to_tile::createCombine(Lowering &lowering, Value y, Value inverse, Value w
     Value product = arith::MulFOp::create(b, body.splat(weight, type.getDimSize(1)), term);
     return arith::SelectOp::create(b, skip, sum, arith::AddFOp::create(b, sum, product));
   };
-  int64_t topk = cast<RankedTensorType>(inverse.getType()).getDimSize(1);
-  return lowering.createRows(ins, Value(), type, rows, [&](RowBody &body) {
-    Value sum = body.constant(VectorType::get(type.getDimSize(1), body.b.getF32Type()), 0.0);
-    for (int64_t slot = 0; slot < topk; ++slot)
-      sum = accumulate(body, sum, slot);
-    body.yield(body.fromF32(sum, type.getElementType()));
-  })[0];
+  Value result;
+  for (int64_t begin = 0; begin < topk; begin += kMostSlots) {
+    int64_t end = std::min(begin + kMostSlots, topk), sumOfBefore = ins.size();
+    if (result)
+      ins.push_back(result);
+    Type f32 = lowering.b.getF32Type();
+    result = lowering.createRows(
+        ins, Value(), end == topk ? type : cast<RankedTensorType>(type.clone(f32)), rows, [&](RowBody &body) {
+          Value sum = begin ? body.load(sumOfBefore, {body.row})
+                            : body.constant(VectorType::get(type.getDimSize(1), body.b.getF32Type()), 0.0);
+          for (int64_t slot = begin; slot < end; ++slot)
+            sum = accumulate(body, sum, slot);
+          body.yield(end == topk ? body.fromF32(sum, type.getElementType()) : sum);
+        })[0];
+    ins.truncate(sumOfBefore);
+  }
+  return result;
 }
 
 LogicalResult to_tile::lower(CombineOp op, Lowering &lowering) {

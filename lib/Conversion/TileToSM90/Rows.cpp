@@ -30,7 +30,10 @@ RowShape RowShape::choose(tile::RowsOp op) {
     moves(load.getType());
   for (Value value : body.getTerminator()->getOperands())
     moves(value.getType());
-  int64_t columns = std::min<int64_t>(16 / narrowest, 8);
+  int64_t columns = std::min<int64_t>(16 / narrowest, 8), loads = 0;
+  for (auto load : body.getOps<LoadOp>())
+    if (auto vector = dyn_cast<VectorType>(load.getType()))
+      loads += llvm::divideCeil(columns * vector.getElementTypeBitWidth(), 128);
 
   int64_t most = 1;
   for (Operation &inner : body)
@@ -38,14 +41,25 @@ RowShape RowShape::choose(tile::RowsOp op) {
       if (isa<VectorType>(type))
         most = std::max<int64_t>(most, llvm::divideCeil(widthOf(type), columnsOf(widthOf(type), columns)));
   if (most <= 128)
-    return {128, std::min<int64_t>(llvm::PowerOf2Ceil(most), 32), columns};
-  // The fewest threads without work in the last step, of those that need few steps.
-  RowShape best{512, 512, columns};
-  for (int64_t threads : {256, 128})
+    return {128, std::min<int64_t>(llvm::PowerOf2Ceil(most), 32), columns, loads};
+  // The fewest threads without work in the last step, of those that need few steps. More loads than 8 need more
+  // registers than 512 threads have.
+  int64_t widest = loads > 8 ? 256 : 512;
+  RowShape best{widest, widest, columns, loads};
+  for (int64_t threads : {256, 128}) {
+    RowShape shape{threads, threads, columns, loads};
     if (int64_t steps = llvm::divideCeil(most, threads);
-        steps <= 8 && steps * threads <= static_cast<int64_t>(llvm::divideCeil(most, best.threads)) * best.threads)
-      best = {threads, threads, columns};
+        steps <= 8 && shape.fits(steps) &&
+        steps * threads <= static_cast<int64_t>(llvm::divideCeil(most, best.threads)) * best.threads)
+      best = shape;
+  }
   return best;
+}
+
+bool RowShape::fits(int64_t turns) const {
+  // A load takes 4 registers, and ptxas may put all of them before their uses.
+  int64_t registers = std::min<int64_t>(255, kChip.registers / threads);
+  return turns == 1 || turns * loads <= (registers - 31) / 4;
 }
 
 //===----------------------------------------------------------------------===//

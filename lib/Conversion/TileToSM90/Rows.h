@@ -34,8 +34,11 @@ struct RowShape {
   int64_t threads; ///< of a block
   int64_t lanes;   ///< of a row: a power of two up to 32, or the block
   int64_t columns; ///< a thread takes in a row, at most: a power of two
+  int64_t loads;   ///< of 16 bytes, for so many columns of every row that is read
 
   static RowShape choose(tile::RowsOp op);
+  /// Whether what is loaded in so many turns fits a thread's registers all at once, beside addresses.
+  bool fits(int64_t turns) const;
   int64_t rows() const { return threads / lanes; } ///< of a block at a time
 };
 

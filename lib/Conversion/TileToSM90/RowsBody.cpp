@@ -62,7 +62,7 @@ SmallVector<Value> RowKernel::forSteps(ArrayRef<Piece> pieces, ValueRange carrie
   SmallVector<Value> values(carried);
   for (const Piece &piece : pieces) {
     int64_t turns = llvm::divideCeil(piece.count, shape.lanes);
-    if (turns <= kMostTurns) {
+    if (turns <= kMostTurns && shape.fits(turns)) {
       for (int64_t turn = 0; turn < turns; ++turn)
         values = body(makeStep(piece, Value(), turn), values);
       continue;

@@ -44,6 +44,28 @@ func.func @combine_plain(%x: tensor<4x8xf32, #moe.ragged<groups = 2>>, %ids: ten
   return %o : tensor<4x8xf32>
 }
 
+// More slots than one body reads at once: f32 sums of 16 slots go from one op to the next, and only the last one rounds.
+// CHECK-LABEL: func @combine_many_slots
+func.func @combine_many_slots(%x: tensor<165x8xbf16, #moe.ragged<groups = 40>>, %ids: tensor<5x33xi32>, %w: tensor<5x33xf32>)
+    -> tensor<5x8xbf16> {
+  // CHECK: %[[A:.*]] = tile.rows ins(%{{.*}}, %{{.*}}, %arg2 : {{.*}}) outs(%{{.*}} : tensor<5x8xf32>)
+  // CHECK-NOT: arith.truncf
+  // CHECK: arith.constant 15 : index
+  // CHECK: %[[B:.*]] = tile.rows ins(%{{.*}}, %{{.*}}, %arg2, %[[A]] : {{.*}}, tensor<5x8xf32>) outs(%{{.*}} : tensor<5x8xf32>)
+  // CHECK: ^bb0(%[[R:.*]]: index, {{.*}}, %[[BEFORE:.*]]: tensor<5x8xf32>):
+  // CHECK-NEXT: tile.load %[[BEFORE]][%[[R]]]
+  // CHECK-NEXT: arith.constant 16 : index
+  // CHECK-NOT: arith.truncf
+  // CHECK: tile.rows ins(%{{.*}}, %{{.*}}, %arg2, %[[B]] : {{.*}}, tensor<5x8xf32>) outs(%{{.*}} : tensor<5x8xbf16>)
+  // CHECK: arith.constant 32 : index
+  // CHECK: arith.truncf
+  // CHECK-NOT: tile.rows
+  %p = moe.plan %ids : tensor<5x33xi32> -> !moe.plan<groups = 40, rows = 165, tokens = 5, topk = 33>
+  %o = moe.combine %x, %p weights %w : tensor<165x8xbf16, #moe.ragged<groups = 40>>,
+      !moe.plan<groups = 40, rows = 165, tokens = 5, topk = 33>, tensor<5x33xf32> -> tensor<5x8xbf16>
+  return %o : tensor<5x8xbf16>
+}
+
 // CHECK-LABEL: func @silu
 func.func @silu(%h: tensor<?x8xbf16>) -> tensor<?x4xbf16> {
   // CHECK: tile.rows ins(%arg0 : tensor<?x8xbf16>) outs(%{{.*}} : tensor<?x4xbf16>)

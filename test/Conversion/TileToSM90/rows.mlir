@@ -146,3 +146,72 @@ module {
     }
   }
 }
+
+// -----
+
+// The registers of 128 threads hold what ten rows load in four turns. 4096 pieces are walked by a loop, and not by 512 threads,
+// which have half as many registers.
+module {
+  module @kernels {
+    // CHECK-LABEL: sm90.kernel @many_rows <threads = 128, per_sm = 16>
+    // CHECK-COUNT-40: ld.global.nc.v4.b32
+    // CHECK-NOT: ld.global.nc.v4.b32
+    func.func @many_rows(%a0: memref<?x4096xbf16>, %a1: memref<?x4096xbf16>, %a2: memref<?x4096xbf16>, %a3: memref<?x4096xbf16>, %a4: memref<?x4096xbf16>, %a5: memref<?x4096xbf16>, %a6: memref<?x4096xbf16>, %a7: memref<?x4096xbf16>, %a8: memref<?x4096xbf16>, %a9: memref<?x4096xbf16>, %y: memref<?x4096xbf16>) {
+      tile.rows ins(%a0, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9 : memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>, memref<?x4096xbf16>) outs(%y : memref<?x4096xbf16>) {
+      ^bb0(%r: index, %b0: memref<?x4096xbf16>, %b1: memref<?x4096xbf16>, %b2: memref<?x4096xbf16>, %b3: memref<?x4096xbf16>, %b4: memref<?x4096xbf16>, %b5: memref<?x4096xbf16>, %b6: memref<?x4096xbf16>, %b7: memref<?x4096xbf16>, %b8: memref<?x4096xbf16>, %b9: memref<?x4096xbf16>):
+        %0 = tile.load %b0[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %1 = tile.load %b1[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %2 = tile.load %b2[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %3 = tile.load %b3[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %4 = tile.load %b4[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %5 = tile.load %b5[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %6 = tile.load %b6[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %7 = tile.load %b7[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %8 = tile.load %b8[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %9 = tile.load %b9[%r] : memref<?x4096xbf16> -> vector<4096xbf16>
+        %s1 = arith.maximumf %0, %1 : vector<4096xbf16>
+        %s2 = arith.maximumf %s1, %2 : vector<4096xbf16>
+        %s3 = arith.maximumf %s2, %3 : vector<4096xbf16>
+        %s4 = arith.maximumf %s3, %4 : vector<4096xbf16>
+        %s5 = arith.maximumf %s4, %5 : vector<4096xbf16>
+        %s6 = arith.maximumf %s5, %6 : vector<4096xbf16>
+        %s7 = arith.maximumf %s6, %7 : vector<4096xbf16>
+        %s8 = arith.maximumf %s7, %8 : vector<4096xbf16>
+        %s9 = arith.maximumf %s8, %9 : vector<4096xbf16>
+        tile.yield %s9 : vector<4096xbf16>
+      }
+      return
+    }
+    // CHECK-LABEL: sm90.kernel @many_wide_rows <threads = 256, per_sm = 8>
+    // CHECK: scf.for
+    // CHECK: scf.for
+    // CHECK-COUNT-10: ld.global.nc.v4.b32
+    // CHECK-NOT: ld.global.nc.v4.b32
+    func.func @many_wide_rows(%a0: memref<?x32768xbf16>, %a1: memref<?x32768xbf16>, %a2: memref<?x32768xbf16>, %a3: memref<?x32768xbf16>, %a4: memref<?x32768xbf16>, %a5: memref<?x32768xbf16>, %a6: memref<?x32768xbf16>, %a7: memref<?x32768xbf16>, %a8: memref<?x32768xbf16>, %a9: memref<?x32768xbf16>, %y: memref<?x32768xbf16>) {
+      tile.rows ins(%a0, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9 : memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>, memref<?x32768xbf16>) outs(%y : memref<?x32768xbf16>) {
+      ^bb0(%r: index, %b0: memref<?x32768xbf16>, %b1: memref<?x32768xbf16>, %b2: memref<?x32768xbf16>, %b3: memref<?x32768xbf16>, %b4: memref<?x32768xbf16>, %b5: memref<?x32768xbf16>, %b6: memref<?x32768xbf16>, %b7: memref<?x32768xbf16>, %b8: memref<?x32768xbf16>, %b9: memref<?x32768xbf16>):
+        %0 = tile.load %b0[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %1 = tile.load %b1[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %2 = tile.load %b2[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %3 = tile.load %b3[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %4 = tile.load %b4[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %5 = tile.load %b5[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %6 = tile.load %b6[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %7 = tile.load %b7[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %8 = tile.load %b8[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %9 = tile.load %b9[%r] : memref<?x32768xbf16> -> vector<32768xbf16>
+        %s1 = arith.maximumf %0, %1 : vector<32768xbf16>
+        %s2 = arith.maximumf %s1, %2 : vector<32768xbf16>
+        %s3 = arith.maximumf %s2, %3 : vector<32768xbf16>
+        %s4 = arith.maximumf %s3, %4 : vector<32768xbf16>
+        %s5 = arith.maximumf %s4, %5 : vector<32768xbf16>
+        %s6 = arith.maximumf %s5, %6 : vector<32768xbf16>
+        %s7 = arith.maximumf %s6, %7 : vector<32768xbf16>
+        %s8 = arith.maximumf %s7, %8 : vector<32768xbf16>
+        %s9 = arith.maximumf %s8, %9 : vector<32768xbf16>
+        tile.yield %s9 : vector<32768xbf16>
+      }
+      return
+    }
+  }
+}

@@ -217,3 +217,74 @@ func.func @ordered(%x: tensor<9x8xf32>, %o: tensor<9xi32>) -> tensor<9x8xf32> {
   } -> tensor<9x8xf32>
   return %3 : tensor<9x8xf32>
 }
+
+// -----
+
+// 8 and 9 rows at once do not fit the registers of a thread.
+// CHECK-LABEL: func @many_rows
+// CHECK-COUNT-2: tile.rows
+func.func @many_rows(%x: tensor<9x8xf32>) -> tensor<9x8xf32> {
+  %i = tensor.empty() : tensor<9x8xf32>
+  // expected-note @+1 {{the rows before it}}
+  %0 = tile.rows ins(%x : tensor<9x8xf32>) outs(%i : tensor<9x8xf32>) {
+  ^bb0(%r: index, %xs: tensor<9x8xf32>):
+    %c0 = arith.constant 0 : index
+    %x0 = tile.load %xs[%c0] : tensor<9x8xf32> -> vector<8xf32>
+    %c1 = arith.constant 1 : index
+    %x1 = tile.load %xs[%c1] : tensor<9x8xf32> -> vector<8xf32>
+    %c2 = arith.constant 2 : index
+    %x2 = tile.load %xs[%c2] : tensor<9x8xf32> -> vector<8xf32>
+    %c3 = arith.constant 3 : index
+    %x3 = tile.load %xs[%c3] : tensor<9x8xf32> -> vector<8xf32>
+    %c4 = arith.constant 4 : index
+    %x4 = tile.load %xs[%c4] : tensor<9x8xf32> -> vector<8xf32>
+    %c5 = arith.constant 5 : index
+    %x5 = tile.load %xs[%c5] : tensor<9x8xf32> -> vector<8xf32>
+    %c6 = arith.constant 6 : index
+    %x6 = tile.load %xs[%c6] : tensor<9x8xf32> -> vector<8xf32>
+    %c7 = arith.constant 7 : index
+    %x7 = tile.load %xs[%c7] : tensor<9x8xf32> -> vector<8xf32>
+    %s1 = arith.addf %x0, %x1 : vector<8xf32>
+    %s2 = arith.addf %s1, %x2 : vector<8xf32>
+    %s3 = arith.addf %s2, %x3 : vector<8xf32>
+    %s4 = arith.addf %s3, %x4 : vector<8xf32>
+    %s5 = arith.addf %s4, %x5 : vector<8xf32>
+    %s6 = arith.addf %s5, %x6 : vector<8xf32>
+    %s7 = arith.addf %s6, %x7 : vector<8xf32>
+    tile.yield %s7 : vector<8xf32>
+  } -> tensor<9x8xf32>
+  // expected-remark @+1 {{not fused with the rows before it: it would read more than 16 rows at once}}
+  %1 = tile.rows ins(%x, %0 : tensor<9x8xf32>, tensor<9x8xf32>) outs(%i : tensor<9x8xf32>) {
+  ^bb0(%r: index, %xs: tensor<9x8xf32>, %before: tensor<9x8xf32>):
+    %b = tile.load %before[%r] : tensor<9x8xf32> -> vector<8xf32>
+    %c0 = arith.constant 0 : index
+    %x0 = tile.load %xs[%c0] : tensor<9x8xf32> -> vector<8xf32>
+    %c1 = arith.constant 1 : index
+    %x1 = tile.load %xs[%c1] : tensor<9x8xf32> -> vector<8xf32>
+    %c2 = arith.constant 2 : index
+    %x2 = tile.load %xs[%c2] : tensor<9x8xf32> -> vector<8xf32>
+    %c3 = arith.constant 3 : index
+    %x3 = tile.load %xs[%c3] : tensor<9x8xf32> -> vector<8xf32>
+    %c4 = arith.constant 4 : index
+    %x4 = tile.load %xs[%c4] : tensor<9x8xf32> -> vector<8xf32>
+    %c5 = arith.constant 5 : index
+    %x5 = tile.load %xs[%c5] : tensor<9x8xf32> -> vector<8xf32>
+    %c6 = arith.constant 6 : index
+    %x6 = tile.load %xs[%c6] : tensor<9x8xf32> -> vector<8xf32>
+    %c7 = arith.constant 7 : index
+    %x7 = tile.load %xs[%c7] : tensor<9x8xf32> -> vector<8xf32>
+    %c8 = arith.constant 8 : index
+    %x8 = tile.load %xs[%c8] : tensor<9x8xf32> -> vector<8xf32>
+    %s1 = arith.addf %x0, %x1 : vector<8xf32>
+    %s2 = arith.addf %s1, %x2 : vector<8xf32>
+    %s3 = arith.addf %s2, %x3 : vector<8xf32>
+    %s4 = arith.addf %s3, %x4 : vector<8xf32>
+    %s5 = arith.addf %s4, %x5 : vector<8xf32>
+    %s6 = arith.addf %s5, %x6 : vector<8xf32>
+    %s7 = arith.addf %s6, %x7 : vector<8xf32>
+    %s8 = arith.addf %s7, %x8 : vector<8xf32>
+    %t = arith.addf %b, %s8 : vector<8xf32>
+    tile.yield %t : vector<8xf32>
+  } -> tensor<9x8xf32>
+  return %1 : tensor<9x8xf32>
+}

@@ -92,7 +92,7 @@ def property_layers_at_their_edges() -> None:
         {"tokens": 0},
         {"tokens": 1},
         {"experts": 1, "groups": 1},
-        {"experts": int(generator.choice([5, 8, 16])), "groups": 1, "k": 16},
+        {"experts": int(generator.choice([5, 16, 40])), "groups": 1, "k": 40},
         {"experts": int(generator.choice([129, 160, 300])), "tokens": 70},
     ]
     for fixed in edges:

@@ -131,6 +131,20 @@ def case_18_combine_is_deterministic_and_adds_in_f32() -> None:
         equal(out, np.full((1, 8), 2), f"run {run}")
 
 
+def case_combine_of_many_slots_and_wide_rows() -> None:
+    """More slots than one kernel reads at once, and rows of which a thread cannot hold all its columns."""
+    random = rng()
+    for k, h, dtype in ((100, 24, bf16), (33, 300, f32), (16, 2048, f32), (10, 7168, bf16)):
+        tokens, experts = 3, 128
+        ids = np.stack([random.permutation(experts)[:k] for _ in range(tokens)]).astype(i32)
+        ids[1, 5] = -1
+        y = random.standard_normal((tokens * k, h)).astype(dtype)
+        weights = random.random((tokens, k)).astype(f32)
+        (out,) = compile(texts.combine(experts, tokens, k, h, dtype)).run(y, ids, weights)
+        expected = reference.combine(y, reference.plan(ids, experts)["inverse"], weights)
+        close(out, expected, 1e-6 if dtype == f32 else 2**-8, f"k={k} H={h}")
+
+
 def case_19_the_bias_of_an_expert_is_weighted_too() -> None:
     kind = texts.plan_of(2, 1, 2)
     text = f"""

@@ -39,6 +39,14 @@ static int64_t getWidest(RowsOp rows) {
   return widest;
 }
 
+/// Rows that a body reads, but for those of `producer`.
+static int64_t getNumRowLoads(RowsOp rows, RowsOp producer) {
+  return llvm::count_if(rows.getBody().front().getOps<LoadOp>(), [&](LoadOp load) {
+    unsigned argument = cast<BlockArgument>(load.getSource()).getArgNumber() - (rows.getBounds() ? 2 : 1);
+    return isa<VectorType>(load.getType()) && rows.getIns()[argument].getDefiningOp() != producer;
+  });
+}
+
 void mlir::tile::fuseRows(RowsOp rows, RewriterBase &rewriter) {
   if (!rows.getNumResults())
     return;
@@ -71,6 +79,12 @@ void mlir::tile::fuseRows(RowsOp rows, RewriterBase &rewriter) {
   // On a GPU a row's threads are as many as its widest vector needs, and all of them would do the narrow work.
   if (getWidest(rows) > 4 * getWidest(producer)) {
     refuse("it is far wider").attachNote(producer.getLoc()) << "the rows before it";
+    return;
+  }
+  // As many rows at once as fit the registers of a thread.
+  constexpr int64_t kMostRows = 16;
+  if (getNumRowLoads(rows, producer) + getNumRowLoads(producer, producer) > kMostRows) {
+    refuse("it would read more than 16 rows at once").attachNote(producer.getLoc()) << "the rows before it";
     return;
   }
   DenseMap<Operation *, Value> replaced; // load -> result of the producer
