@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import multiprocessing
 import os
 import statistics
 import sys
@@ -25,6 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / p) for p in ("python", "test/Execution/gpu", "python/benchmarks")]
+
+from spawn import run_ranks  # noqa: E402
 
 SIZES = (1, 4, 16, 64, 256)
 CHAIN = 8
@@ -121,7 +122,7 @@ def time_stores(mib: int, blocks: int) -> float:
     return statistics.median(samples)
 
 
-def rank_main(folder: Path, rank: int, ranks: int, port: int, sizes: list[int], out: object) -> None:
+def rank_main(rank: int, folder: Path, ranks: int, port: int, sizes: list[int], out: object) -> None:
     import torch
     import torch.distributed as dist
     from exchanges import custom_comm
@@ -233,22 +234,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=29581)
     parser.add_argument("--no-stores", action="store_true")
     a = parser.parse_args()
-    spawn, ranks, workers = multiprocessing.get_context("spawn"), 2, []
-    for rank in range(ranks):
-        receive, send = spawn.Pipe(duplex=False)
-        worker = spawn.Process(target=rank_main, args=(a.folder, rank, ranks, a.port, a.sizes, send))
-        worker.start()
-        send.close()
-        workers.append((worker, receive))
-    results = None
-    for worker, receive in workers:
-        try:
-            results = receive.recv() if receive.poll(150) else None
-        except EOFError:
-            results = None
-        worker.join(10)
-        if worker.is_alive():
-            worker.kill()
+    results = run_ranks(rank_main, 2, 150, a.folder, 2, a.port, a.sizes)
     if not results:
         print("a rank has failed")
         return 1

@@ -22,7 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / p) for p in ("python", "test/Execution/gpu", "test/Execution", "test/Execution/ranks")]
+sys.path[:0] = [
+    str(ROOT / p)
+    for p in ("python", "python/benchmarks", "test/Execution/gpu", "test/Execution", "test/Execution/ranks")
+]
+
+from spawn import run_ranks  # noqa: E402
 
 RANKS, SIZES = 2, (1, 4, 16, 64, 256)
 TOKENS, WIDTH, INNER, EXPERTS, TOPK = 4096, 7168, 2048, 64, 8
@@ -172,7 +177,7 @@ class Rank:
         return self.timed({name: (run, 3) for name, run in runs.items()}, 3)
 
 
-def rank_main(folder: Path, number: int, port: int, sizes: list[int], out: object) -> None:
+def rank_main(number: int, folder: Path, port: int, sizes: list[int], out: object) -> None:
     rank, results = Rank(folder, number, port), {"exchanges": [], "layers": {}}
     for mib in sizes:
         results["exchanges"].append({"mib": mib, **rank.exchanges(mib)})
@@ -198,8 +203,6 @@ def table(results: dict) -> str:
 
 
 def main() -> int:
-    import multiprocessing
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path)
@@ -210,30 +213,15 @@ def main() -> int:
     os.environ.update(
         MOE_BUILD_DIR=str(a.folder.resolve()), MOE_KEPT=str(a.folder.resolve() / "programs"), MOE_KEPT_TARGET="cuda"
     )
-    spawn, workers = multiprocessing.get_context("spawn"), []
-    for number in range(RANKS):
-        receive, send = spawn.Pipe(duplex=False)
-        worker = spawn.Process(target=rank_main, args=(a.folder.resolve(), number, a.port, a.sizes, send))
-        worker.start()
-        send.close()
-        workers.append((worker, receive))
-    results, whole = None, False
-    try:
-        while workers[0][1].poll(a.limit):
-            results = workers[0][1].recv()
-            whole = bool(results["layers"])
-    except EOFError:
-        pass
-    for worker, _ in workers:
-        worker.join(5)
-        worker.kill()
+    results = run_ranks(rank_main, RANKS, a.limit, a.folder.resolve(), a.port, a.sizes)
     if results:
         print(table(results))
         if a.out:
             a.out.write_text(json.dumps(results, indent=1))
-    if not whole:
-        print("a rank has failed")
-    return 0 if whole else 1
+    if results and results["layers"]:
+        return 0
+    print("a rank has failed")
+    return 1
 
 
 if __name__ == "__main__":

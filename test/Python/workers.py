@@ -1,6 +1,8 @@
-"""Named items in worker processes: one that fails, crashes or hangs costs itself alone."""
+"""Named items in worker processes: one that fails, crashes or hangs costs itself alone. Ranks in processes of their own."""
 
+import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -62,3 +64,35 @@ def case_a_worker_that_cannot_start_fails_every_item() -> None:
 
 def case_nothing_to_do() -> None:
     assert list(run_isolated([sys.executable, "-c", "raise SystemExit(1)"], [], 5)) == []
+
+
+RANKS = textwrap.dedent(f"""
+    import os, sys, time
+    sys.path.insert(0, {BENCHMARKS!r})
+    from spawn import run_ranks
+
+    def work(rank, what, first, pipe):
+        pipe.send(first + rank)
+        if what == "hangs" or what == "another hangs" and rank == 1:
+            time.sleep(60)
+        if what == "dies":
+            os._exit(3)
+        pipe.send((first + rank, what))
+
+    if __name__ == "__main__":
+        print(run_ranks(work, 2, 0.5 if sys.argv[1] == "hangs" else 20, sys.argv[1], 7))
+""")
+
+
+def case_ranks_end_whatever_becomes_of_them() -> None:
+    """What rank 0 sent last counts."""
+    # None where a rank takes more than its half second to start.
+    expected = {
+        "ends": ["(7, 'ends')"], "dies": ["7"], "hangs": ["7", "None"], "another hangs": ["(7, 'another hangs')"]
+    }  # fmt: skip
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
+        script.write(RANKS)
+        script.flush()
+        for what, last in expected.items():
+            done = subprocess.run([sys.executable, script.name, what], capture_output=True, text=True, timeout=50)
+            assert done.stdout.strip() in last, (what, done)
