@@ -15,12 +15,13 @@ def TileFusePass : Pass<"tile-fuse"> {
     - **gather**: a `tile.rows` that only copies row `index[r]` of a tensor becomes the `gather` of the products that use it, if all its
       uses are their left sides.
     - **rows**: a `tile.rows` that reads of another one its own row, and nothing else, takes over its body: nothing goes through memory between
-      the two. Both have the same number of rows and the same bounds. Results of the first that have other uses become results of the fused op.
+      the two. Both have the same number of rows, the same bounds and no order; the second is at most 4 times as wide as the first, and together
+      they read at most 16 rows at once. Results of the first that have other uses become results of the fused op.
 
     A fused result skips the rounding of the product that stood between the two ops: `extf(truncf(acc))` becomes `acc`.
     What applies but is not fused gets a remark that says why.
 
-    Example: a product with bf16 result, halved, multiplied and rounded
+    Example of **epilogue**: a product with bf16 result, halved, multiplied and rounded
     ```mlir
     %h = tile.ragged_gemm lhs(%x : tensor<?x8xbf16>) rhs(%w : tensor<4x8x32xbf16>) bounds(%b : tensor<4x2xi64>) outs(%i0 : tensor<?x32xbf16>) {
     ^bb0(%acc: f32):
@@ -47,6 +48,49 @@ def TileFusePass : Pass<"tile-fuse"> {
       %1 = arith.truncf %0 : f32 to bf16
       tile.yield %1 : bf16
     } -> tensor<?x16xbf16>
+    ```
+
+    Example of **gather**:
+    ```mlir
+    %xs = tile.rows ins(%x, %tok : tensor<?x64xbf16>, tensor<?xi32>) outs(%i0 : tensor<?x64xbf16>) {
+    ^bb0(%r: index, %p: tensor<?x64xbf16>, %q: tensor<?xi32>):
+      %t = tile.load %q[%r] : tensor<?xi32> -> i32
+      %i = arith.index_cast %t : i32 to index
+      %v = tile.load %p[%i] : tensor<?x64xbf16> -> vector<64xbf16>
+      tile.yield %v : vector<64xbf16>
+    } -> tensor<?x64xbf16>
+    %y = tile.ragged_gemm lhs(%xs : tensor<?x64xbf16>) rhs(%w : tensor<8x64x32xbf16>) bounds(%b : tensor<8x2xi64>) outs(%i1 : tensor<?x32xf32>) {
+    ```
+    becomes
+    ```mlir
+    %y = tile.ragged_gemm lhs(%x : tensor<?x64xbf16>) gather(%tok : tensor<?xi32>) rhs(%w : tensor<8x64x32xbf16>) bounds(%b : tensor<8x2xi64>)
+        outs(%i1 : tensor<?x32xf32>) {
+    ```
+
+    Example of **rows**:
+    ```mlir
+    %0 = tile.rows ins(%x : tensor<?x8xf32>) outs(%i : tensor<?x8xf32>) {
+    ^bb0(%r: index, %xs: tensor<?x8xf32>):
+      %1 = tile.load %xs[%r] : tensor<?x8xf32> -> vector<8xf32>
+      %2 = arith.negf %1 : vector<8xf32>
+      tile.yield %2 : vector<8xf32>
+    } -> tensor<?x8xf32>
+    %3 = tile.rows ins(%0 : tensor<?x8xf32>) outs(%i : tensor<?x8xf32>) {
+    ^bb0(%r: index, %xs: tensor<?x8xf32>):
+      %1 = tile.load %xs[%r] : tensor<?x8xf32> -> vector<8xf32>
+      %2 = math.exp %1 : vector<8xf32>
+      tile.yield %2 : vector<8xf32>
+    } -> tensor<?x8xf32>
+    ```
+    becomes
+    ```mlir
+    %3 = tile.rows ins(%x : tensor<?x8xf32>) outs(%i : tensor<?x8xf32>) {
+    ^bb0(%r: index, %xs: tensor<?x8xf32>):
+      %1 = tile.load %xs[%r] : tensor<?x8xf32> -> vector<8xf32>
+      %2 = arith.negf %1 : vector<8xf32>
+      %4 = math.exp %2 : vector<8xf32>
+      tile.yield %4 : vector<8xf32>
+    } -> tensor<?x8xf32>
     ```
   }];
   let options = [
