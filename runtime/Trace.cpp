@@ -22,7 +22,10 @@ void Trace::describe(const Frame &frame) {
       record.flops = frame.value(*step.flops);
     if (step.bytes)
       record.bytes = frame.value(*step.bytes);
+    auto boundsOf = [&](uint32_t buffer) { return size_t(sizesOf(frame.descriptor(buffer))[0]) * 2; };
     if (step.bounds)
-      record.bounds.resize(size_t(sizesOf(frame.descriptor(*step.bounds))[0]) * 2);
+      record.bounds.resize(boundsOf(*step.bounds));
+    if (step.stores && step.send >= 0)
+      record.sent.resize(boundsOf(uint32_t(step.send)));
   }
 }

@@ -16,6 +16,7 @@ struct Trace {
     uint32_t kernel = 0;               ///< launches: the one that ran, which may be a fallback
     int64_t flops = -1, bytes = -1;    ///< -1 if the program does not say
     std::vector<int64_t> bounds;       ///< launches that find them: [begin, end) of the rows of each group
+    std::vector<int64_t> sent;         ///< exchanges by kernels that take bounds: the same of the rows for each rank
   };
   std::vector<Record> steps; ///< of the entry
   Record clear;              ///< cuda: the fill of faults and counters before the first step

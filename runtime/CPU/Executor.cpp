@@ -54,6 +54,7 @@ struct Run {
   Trace *trace;               ///< or NULL
   Comm *comm;                 ///< or NULL
   size_t first = 0, last = 0; ///< the steps to run next
+  int64_t sentToOthers = 0;   ///< bytes of the last exchange
 
   moe_status *run();
   /// Runs the steps, of which none is an exchange.
@@ -139,6 +140,7 @@ moe_status *Run::exchange(const Step &step) {
     return buffer < 0 ? nullptr : reinterpret_cast<const int64_t *>(pointerOf(frame.descriptor(uint32_t(buffer))));
   };
   MOERT_TRY(setPieces(frame, step, boundsOf(step.send), boundsOf(step.receive), *comm));
+  sentToOthers = countSent(frame, step, boundsOf(step.send), *comm);
   MOERT_TRY(forEachGap(frame, step, *comm, [](char *data, size_t bytes) -> moe_status * {
     std::memset(data, 0, bytes);
     return nullptr;
@@ -190,7 +192,7 @@ moe_status *Run::run() {
         Trace::Record &record = trace->steps[first];
         record.begin = record.hostBegin = begin;
         record.end = record.hostEnd = trace->now();
-        record.bytes = bytesToOthers(*comm);
+        record.bytes = sentToOthers;
       }
       ++last;
       continue;

@@ -41,7 +41,8 @@ struct Run {
   moe_status *move(const Step &step);
   moe_status *exchange(const Step &step);
 
-  uint32_t launched = 0; ///< the kernel of the last launch
+  uint32_t launched = 0;    ///< the kernel of the last launch
+  int64_t sentToOthers = 0; ///< bytes of the last exchange that is not a kernel's
 
   DevicePtr workspace() const { return reinterpret_cast<uintptr_t>(call.workspace); }
 };
@@ -212,6 +213,7 @@ moe_status *Run::exchange(const Step &step) {
     MOERT_TRY(fetch(step.receive, receive));
   }
   MOERT_TRY(setPieces(frame, step, exact ? send.data() : nullptr, exact ? receive.data() : nullptr, comm));
+  sentToOthers = countSent(frame, step, exact ? send.data() : nullptr, comm);
   MOERT_TRY(forEachGap(frame, step, comm, [&](char *data, size_t bytes) -> moe_status * {
     MOERT_CUDA(driver, MemsetD8Async, reinterpret_cast<uintptr_t>(data), 0, bytes, stream);
     return nullptr;
@@ -298,10 +300,22 @@ moe_status *CUDAExecutor::trace(const Entry &entry, const Call &call, Trace &tra
       MOERT_TRY(tracer.step(record, [&] { return run.step(i); }));
       record.kernel = run.launched;
       if (entry.steps[i].kind == Step::AllToAll && !entry.steps[i].stores)
-        record.bytes = bytesToOthers(*call.comm->comm);
+        record.bytes = run.sentToOthers;
       if (entry.steps[i].bounds)
-        MOERT_TRY(tracer.save(record, run.frame.descriptor(*entry.steps[i].bounds)));
+        MOERT_TRY(tracer.save(record.bounds, run.frame.descriptor(*entry.steps[i].bounds)));
+      if (!record.sent.empty())
+        MOERT_TRY(tracer.save(record.sent, run.frame.descriptor(uint32_t(entry.steps[i].send))));
     }
-    return tracer.end();
+    MOERT_TRY(tracer.end());
+    // What a kernel has sent is known now, if it has.
+    if (run.peers)
+      MOERT_TRY(run.peers->failure());
+    for (size_t i = 0; i < entry.steps.size(); ++i)
+      if (entry.steps[i].stores) {
+        Trace::Record &record = trace.steps[i];
+        const int64_t *sent = record.sent.empty() ? nullptr : record.sent.data();
+        record.bytes = countSent(run.frame, entry.steps[i], sent, *call.comm->comm);
+      }
+    return nullptr;
   });
 }

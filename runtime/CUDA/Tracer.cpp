@@ -29,7 +29,7 @@ Tracer::~Tracer() {
 moe_status *Tracer::begin() {
   size_t bytes = 0;
   for (const Trace::Record &record : trace.steps)
-    bytes += record.bounds.size() * sizeof(int64_t);
+    bytes += (record.bounds.size() + record.sent.size()) * sizeof(int64_t);
   if (bytes)
     MOERT_CUDA(driver, MemAlloc, &saved, bytes);
   events.resize(1 + 2 * (trace.steps.size() + 1));
@@ -49,8 +49,8 @@ moe_status *Tracer::mark() {
   return nullptr;
 }
 
-moe_status *Tracer::save(const Trace::Record &record, const int64_t *bounds) {
-  size_t bytes = record.bounds.size() * sizeof(int64_t);
+moe_status *Tracer::save(std::vector<int64_t> &to, const int64_t *bounds) {
+  size_t bytes = to.size() * sizeof(int64_t);
   if (!bytes)
     return nullptr;
   Memcpy2D copy = {};
@@ -59,9 +59,10 @@ moe_status *Tracer::save(const Trace::Record &record, const int64_t *bounds) {
   copy.to = saved + savedBytes;
   copy.fromPitch = boundsPitch(bounds);
   copy.toPitch = copy.width = 2 * sizeof(int64_t);
-  copy.height = record.bounds.size() / 2;
+  copy.height = to.size() / 2;
   MOERT_CUDA(driver, Memcpy2DAsync, &copy, stream);
   savedBytes += bytes;
+  savedTo.push_back(&to);
   return nullptr;
 }
 
@@ -76,14 +77,15 @@ moe_status *Tracer::end() {
       MOERT_CUDA(driver, EventElapsedTime, &milliseconds, events[0], events[event++]);
       *time = begin + double(milliseconds) * 1e3;
     }
-    size_t bytes = record.bounds.size() * sizeof(int64_t);
-    if (bytes)
-      MOERT_CUDA(driver, MemcpyDtoH, record.bounds.data(), saved + offset, bytes);
-    offset += bytes;
     return nullptr;
   };
   MOERT_TRY(complete(trace.clear));
   for (Trace::Record &record : trace.steps)
     MOERT_TRY(complete(record));
+  for (std::vector<int64_t> *to : savedTo) {
+    size_t bytes = to->size() * sizeof(int64_t);
+    MOERT_CUDA(driver, MemcpyDtoH, to->data(), saved + offset, bytes);
+    offset += bytes;
+  }
   return nullptr;
 }

@@ -30,8 +30,8 @@ public:
     record.hostEnd = trace.now();
     return mark();
   }
-  /// Saves the bounds that the last step, which `record` is of, has written to a buffer.
-  moe_status *save(const Trace::Record &record, const int64_t *bounds);
+  /// Puts bounds into a vector of a record, of that size, at the end: those that the last step has left in a buffer.
+  moe_status *save(std::vector<int64_t> &to, const int64_t *bounds);
   /// Lets the stream go on, waits for it, and completes the records.
   moe_status *end();
 
@@ -46,6 +46,7 @@ private:
   size_t marked = 0;
   DevicePtr saved = 0; ///< the bounds of all steps, one behind the other
   size_t savedBytes = 0;
+  std::vector<std::vector<int64_t> *> savedTo; ///< in the same order
 
   std::mutex mutex;
   std::condition_variable changed;

@@ -32,12 +32,7 @@ static size_t rowBytes(const Frame &frame, uint32_t number) {
 }
 
 /// Bounds as a kernel made them: ascending and within the rows.
-static moe_status *checkBounds(const char *what, const Frame &frame, int32_t number, const int64_t *bounds,
-                               int64_t rows, int32_t ranks) {
-  const int64_t *sizes = sizesOf(frame.descriptor(uint32_t(number)));
-  if (sizes[0] != ranks || sizes[1] != 2)
-    return MOERT_ERROR(MOE_BAD_PROGRAM, "the bounds of rows to %s are %lld x %lld for %d ranks", what,
-                       (long long)sizes[0], (long long)sizes[1], ranks);
+static moe_status *checkBounds(const char *what, const int64_t *bounds, int64_t rows, int32_t ranks) {
   int64_t last = 0;
   for (int32_t r = 0; r < ranks; ++r) {
     int64_t begin = bounds[2 * r], end = bounds[2 * r + 1];
@@ -59,7 +54,17 @@ moe_status *moert::checkRows(const Frame &frame, const Step &step, int32_t ranks
   if (step.send < 0 && (rows != sourceRows || rows % ranks))
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "%lld rows would be exchanged for %lld as equal blocks of %d ranks",
                        (long long)sourceRows, (long long)rows, ranks);
-  return nullptr;
+  if (step.send < 0)
+    return nullptr;
+  auto checkShape = [&](const char *what, int32_t bounds) -> moe_status * {
+    const int64_t *sizes = sizesOf(frame.descriptor(uint32_t(bounds)));
+    if (sizes[0] == ranks && sizes[1] == 2)
+      return nullptr;
+    return MOERT_ERROR(MOE_BAD_PROGRAM, "the bounds of rows to %s are %lld x %lld for %d ranks", what,
+                       (long long)sizes[0], (long long)sizes[1], ranks);
+  };
+  MOERT_TRY(checkShape("send", step.send));
+  return checkShape("receive", step.receive);
 }
 
 moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive,
@@ -69,8 +74,8 @@ moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t
   size_t bytes = rowBytes(frame, step.source);
   MOERT_TRY(checkRows(frame, step, comm.size));
   if (send) {
-    MOERT_TRY(checkBounds("send", frame, step.send, send, sourceRows, comm.size));
-    MOERT_TRY(checkBounds("receive", frame, step.receive, receive, rows, comm.size));
+    MOERT_TRY(checkBounds("send", send, sourceRows, comm.size));
+    MOERT_TRY(checkBounds("receive", receive, rows, comm.size));
   }
   for (int32_t r = 0; r < comm.size; ++r) {
     auto piece = [&](char *data, const int64_t *bounds) -> Piece {
@@ -80,16 +85,18 @@ moe_status *moert::setPieces(const Frame &frame, const Step &step, const int64_t
     };
     comm.send[size_t(r)] = piece(source, send);
     comm.receive[size_t(r)] = piece(target, receive);
-    comm.sent[size_t(r)] += comm.send[size_t(r)].bytes;
   }
   return nullptr;
 }
 
-int64_t moert::bytesToOthers(const Comm &comm) {
-  int64_t bytes = 0;
-  for (int32_t r = 0; r < comm.size; ++r)
-    bytes += r == comm.rank ? 0 : int64_t(comm.send[size_t(r)].bytes);
-  return bytes;
+int64_t moert::countSent(const Frame &frame, const Step &step, const int64_t *send, Comm &comm) {
+  int64_t block = sizesOf(frame.descriptor(step.source))[0] / comm.size, toOthers = 0;
+  for (int32_t r = 0; r < comm.size; ++r) {
+    int64_t rows = send ? send[2 * r + 1] - send[2 * r] : block, bytes = rows * int64_t(rowBytes(frame, step.source));
+    comm.sent[size_t(r)] += uint64_t(bytes);
+    toOthers += r == comm.rank ? 0 : bytes;
+  }
+  return toOthers;
 }
 
 moe_status *CommUse::take() {

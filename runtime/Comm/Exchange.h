@@ -11,15 +11,17 @@ namespace moert {
 /// another kind of memory, where it moves rows. NULL comm only where the entry needs none.
 moe_status *checkComm(const Entry &entry, const moe_comm *comm, bool onDevice);
 
-/// Checks that rows of a step's source are rows of its target, and their numbers where it exchanges equal blocks.
+/// Checks that rows of a step's source are rows of its target, and their numbers where it exchanges equal blocks, or
+/// that there are bounds for each rank.
 moe_status *checkRows(const Frame &frame, const Step &step, int32_t ranks);
 
 /// Sets what the communicator moves in this step. The bounds are the contents of the step's buffers, as the host sees
-/// them, or NULL for equal blocks.
+/// them, or NULL for equal blocks. Nothing is counted.
 moe_status *setPieces(const Frame &frame, const Step &step, const int64_t *send, const int64_t *receive, Comm &comm);
 
-/// What setPieces sends to other ranks, in bytes.
-int64_t bytesToOthers(const Comm &comm);
+/// Counts what this step sends to each rank, by its bounds or, if they are NULL, in equal blocks. Returns the bytes
+/// that go to other ranks.
+int64_t countSent(const Frame &frame, const Step &step, const int64_t *send, Comm &comm);
 
 /// Calls `zero(data, bytes)` for what of the target no rank sends, after setPieces.
 template <typename Zero> moe_status *forEachGap(const Frame &frame, const Step &step, const Comm &comm, Zero &&zero) {

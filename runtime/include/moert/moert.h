@@ -194,7 +194,7 @@ MOE_API void moe_comm_retain(moe_comm *comm);
 MOE_API void moe_comm_release(moe_comm *comm);
 MOE_API int32_t moe_comm_rank(const moe_comm *comm); /* -1 for NULL */
 MOE_API int32_t moe_comm_size(const moe_comm *comm); /* 0 for NULL */
-/* Bytes that this rank has sent to another so far. */
+/* Bytes that this rank has sent to another so far. Exchanges by kernels are counted by moe_enqueue_traced only. */
 MOE_API moe_status *moe_comm_sent(const moe_comm *comm, int32_t peer, uint64_t *bytes);
 /* How it has failed (MOE_COMM_FAILED), or NULL: for an exchange on a stream, which may fail after its enqueue. */
 MOE_API moe_status *moe_comm_status(const moe_comm *comm);

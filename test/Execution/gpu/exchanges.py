@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / p) for p in ("python", "python/benchmarks", "test/Execution/gpu")]
 import numpy as np  # noqa: E402
 from arrays import DTYPES, Device, Placed  # noqa: E402
-from moe_mlir._runtime import Comm, MoeError, Program, Runtime, Session  # noqa: E402
+from moe_mlir._runtime import Call, Comm, MoeError, Program, Runtime, Session  # noqa: E402
 
 ROWS = 6000
 # Rows of 256 bytes, and of numbers of bytes that share no more than 8, 4 and 2 with 16.
@@ -258,6 +258,25 @@ class Rank:
         compare(out.read(), d.expected(self.number, 8), "50 replays in a row")
         return "50 replays with new sizes, 50 in a row"
 
+    def check_trace(self, random: np.random.Generator) -> str:
+        """A trace knows the bytes that kernels send, and the communicator counts them then."""
+        name, (dtype, width), comm = "exchange-bf16x33-8", WIDTHS["bf16x33"], self.make(10000)
+        d = draw(random, self.ranks, dtype, width, random.integers(0, 99, (self.ranks, self.ranks)))
+        ins, out = self.place(d, dtype, width)
+        session = self.session(name)
+        buffers, entry = [t.buffer for t in ins], session.program.entry()
+        size, _ = session.program.workspace(entry, buffers)
+        workspace, _owner = self.device.allocate(size)
+        self.ready()
+        steps = Call(session, entry, buffers, [out.buffer], workspace, size, comm).trace(self.device.stream)
+        self.poll(name, workspace)
+        compare(out.read(), d.expected(self.number, 8), "traced")
+        sent = [int(n) * width * 2 for n in d.sizes[self.number]]
+        found = [s.bytes for s in steps if s.name == "exchange"]
+        assert found == [sum(sent) - sent[self.number]], (found, sent)
+        assert comm.sent() == sent, (comm.sent(), sent)
+        return f"{found[0]} bytes to others"
+
     def check_interleaved(self, random: np.random.Generator) -> str:
         """Two sessions at once, each on a stream of its own."""
         comm, work = self.make(10000), []
@@ -371,7 +390,7 @@ class Rank:
         self.poll(name, workspace)
         compare(out.read(), d.expected(self.number, 1), f"{name}, with a new communicator")
 
-    TESTS = ("sizes", "blocks", "growth", "graph", "interleaved", "early_capture", "late", "disagreement")
+    TESTS = ("sizes", "blocks", "growth", "graph", "trace", "interleaved", "early_capture", "late", "disagreement")
 
     def run(self, names: list[str], seed: int) -> list[tuple[str, str, str]]:
         """Name, what went wrong if anything, and a note, for each; stops at the first failure, for ranks would part ways."""
