@@ -103,7 +103,8 @@ def MoERaiseRestPass : Pass<"moe-raise-rest", "::mlir::ModuleOp"> {
     along rows or columns, slices and concatenations of columns, reshapes between matrices of few columns and vectors, sums
     and maxima of rows, elements by number where the numbers are in range, and their adjoints become a `tile.rows` each, which
     `tile-fuse` joins. Products over all tokens whose one side has as many columns as there are experts become ragged products
-    with one group, and those of the other side `moe.logits`. What else there is stays.
+    with one group, and those of the other side `moe.logits`. Before that, work on the rows of slots, which the gradient of a
+    sum over each token's slots does, is moved to the rows of groups. What else there is stays.
 
     Before:
     ```mlir

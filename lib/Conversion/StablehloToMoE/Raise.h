@@ -20,6 +20,8 @@ void populateRouterPatterns(RewritePatternSet &patterns);
 void populatePlanPatterns(RewritePatternSet &patterns);
 void populateRowPatterns(RewritePatternSet &patterns);
 void populateActivationPatterns(RewritePatternSet &patterns);
+/// What is done with the rows of slots becomes work on the rows of groups.
+void populateSlotPatterns(RewritePatternSet &patterns);
 
 /// A product of tokens and a router, in either layout.
 LogicalResult raiseLogits(Operation *dot, PatternRewriter &rewriter);
@@ -70,6 +72,12 @@ struct Taken {
   Value from, index;
 };
 std::optional<Taken> getTaken(Value value);
+
+/// A field of a plan, reshaped and widened to `type`.
+Value createField(PatternRewriter &rewriter, Location loc, Value plan, PlanField field, RankedTensorType type);
+
+/// from[index], for a matrix or vector and numbers of any shape that are in range.
+Value createTake(PatternRewriter &rewriter, Location loc, Value from, Value index);
 
 RaggedAttr getRagged(Value value);
 

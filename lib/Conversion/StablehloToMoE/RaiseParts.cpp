@@ -101,6 +101,41 @@ std::optional<stablehlo::Taken> stablehlo::getTaken(Value value) {
   return Taken{op->getOperand(0), op->getOperand(1)};
 }
 
+Value stablehlo::createField(PatternRewriter &rewriter, Location loc, Value plan, PlanField field,
+                             RankedTensorType type) {
+  auto planType = cast<PlanType>(plan.getType());
+  SmallVector<int64_t> shape{planType.getRows()};
+  if (field == PlanField::Inverse)
+    shape = {planType.getTokens(), planType.getTopk()};
+  else if (field == PlanField::Sizes)
+    shape = {planType.getGroups()};
+  Value value = PlanGetOp::create(rewriter, loc, RankedTensorType::get(shape, rewriter.getI32Type()), plan, field);
+  if (!type.getElementType().isInteger(32))
+    value = arith::ExtSIOp::create(rewriter, loc, RankedTensorType::get(shape, type.getElementType()), value);
+  return createReshape(rewriter, loc, value, type.getShape());
+}
+
+Value stablehlo::createTake(PatternRewriter &rewriter, Location loc, Value from, Value index) {
+  RankedTensorType type = getTensor(from);
+  int64_t number = getTensor(index).getNumElements();
+  bool rows = type.getRank() == 2;
+  SmallVector<int64_t> shape{number}, slice{1};
+  if (rows) {
+    shape.push_back(type.getDimSize(1));
+    slice.push_back(type.getDimSize(1));
+  }
+  StringRef text =
+      rows ? "gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
+           : "gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>";
+  Attribute dims = OpaqueAttr::get(rewriter.getStringAttr("stablehlo"), text, rewriter.getNoneType());
+  return create(rewriter, loc, "stablehlo.gather", RankedTensorType::get(shape, type.getElementType()),
+                {from, createReshape(rewriter, loc, index, {number, 1})},
+                {rewriter.getNamedAttr("dimension_numbers", dims),
+                 rewriter.getNamedAttr("indices_are_sorted", rewriter.getBoolAttr(false)),
+                 rewriter.getNamedAttr("slice_sizes", rewriter.getDenseI64ArrayAttr(slice))})
+      ->getResult(0);
+}
+
 RaggedAttr stablehlo::getRagged(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? dyn_cast_or_null<RaggedAttr>(type.getEncoding()) : RaggedAttr();

@@ -34,20 +34,6 @@ static Value createPlan(PatternRewriter &rewriter, Location loc, Value ids, std:
   return PlanOp::create(rewriter, loc, plan, slots, /*capacity=*/IntegerAttr());
 }
 
-/// A field of a plan, reshaped and widened to `type`.
-static Value createGet(PatternRewriter &rewriter, Location loc, Value plan, PlanField field, RankedTensorType type) {
-  auto planType = cast<PlanType>(plan.getType());
-  SmallVector<int64_t> shape{planType.getRows()};
-  if (field == PlanField::Inverse)
-    shape = {planType.getTokens(), planType.getTopk()};
-  else if (field == PlanField::Sizes)
-    shape = {planType.getGroups()};
-  Value value = PlanGetOp::create(rewriter, loc, RankedTensorType::get(shape, rewriter.getI32Type()), plan, field);
-  if (!type.getElementType().isInteger(32))
-    value = arith::ExtSIOp::create(rewriter, loc, RankedTensorType::get(shape, type.getElementType()), value);
-  return createReshape(rewriter, loc, value, type.getShape());
-}
-
 static bool isIndexType(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isInteger(32) || element.isInteger(64);
@@ -70,7 +56,7 @@ static LogicalResult raiseArgsort(Operation *op, PatternRewriter &rewriter) {
   if (PlanOp plan = getPlanOf(ids, PlanField::Permutation)) {
     if (ids.getType() != type)
       return failure();
-    rewriter.replaceOp(op, {op->getOperand(1), createGet(rewriter, loc, plan.getPlan(), PlanField::Inverse, type)});
+    rewriter.replaceOp(op, {op->getOperand(1), createField(rewriter, loc, plan.getPlan(), PlanField::Inverse, type)});
     return success();
   }
   // An order that is no plan's yet is not to be taken for ids.
@@ -79,16 +65,8 @@ static LogicalResult raiseArgsort(Operation *op, PatternRewriter &rewriter) {
   Value plan = createPlan(rewriter, loc, ids, std::nullopt);
   if (!plan)
     return failure();
-  Value order = createGet(rewriter, loc, plan, PlanField::Permutation, type);
-  Attribute dims = OpaqueAttr::get(rewriter.getStringAttr("stablehlo"),
-                                   "gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>",
-                                   rewriter.getNoneType());
-  Value sorted = create(rewriter, loc, "stablehlo.gather", ids.getType(),
-                        {ids, createReshape(rewriter, loc, order, {type.getDimSize(0), 1})},
-                        {rewriter.getNamedAttr("dimension_numbers", dims),
-                         rewriter.getNamedAttr("indices_are_sorted", rewriter.getBoolAttr(false)),
-                         rewriter.getNamedAttr("slice_sizes", rewriter.getDenseI64ArrayAttr({1}))})
-                     ->getResult(0);
+  Value order = createField(rewriter, loc, plan, PlanField::Permutation, type);
+  Value sorted = createTake(rewriter, loc, ids, order);
   rewriter.replaceOp(op, {sorted, order});
   return success();
 }
@@ -116,7 +94,7 @@ static LogicalResult raiseBincount(Operation *op, PatternRewriter &rewriter) {
   Value plan = createPlan(rewriter, op->getLoc(), op->getOperand(1), type.getDimSize(0));
   if (!plan)
     return failure();
-  rewriter.replaceOp(op, createGet(rewriter, op->getLoc(), plan, PlanField::Sizes, type));
+  rewriter.replaceOp(op, createField(rewriter, op->getLoc(), plan, PlanField::Sizes, type));
   return success();
 }
 
@@ -134,7 +112,7 @@ static LogicalResult raiseInverse(Operation *op, PatternRewriter &rewriter) {
   RankedTensorType type = getTensor(op->getResult(0));
   if (!plan || type.getShape() != getTensor(op->getOperand(2)).getShape())
     return failure();
-  rewriter.replaceOp(op, createGet(rewriter, op->getLoc(), plan.getPlan(), PlanField::Inverse, type));
+  rewriter.replaceOp(op, createField(rewriter, op->getLoc(), plan.getPlan(), PlanField::Inverse, type));
   return success();
 }
 
@@ -144,8 +122,8 @@ static LogicalResult raiseDivide(Operation *op, PatternRewriter &rewriter) {
   std::optional<IntegerRange> divisor = getRange(op->getOperand(1));
   if (!plan || !divisor || divisor->min != divisor->max || divisor->min != plan.getPlan().getType().getTopk())
     return failure();
-  rewriter.replaceOp(op,
-                     createGet(rewriter, op->getLoc(), plan.getPlan(), PlanField::Token, getTensor(op->getResult(0))));
+  rewriter.replaceOp(
+      op, createField(rewriter, op->getLoc(), plan.getPlan(), PlanField::Token, getTensor(op->getResult(0))));
   return success();
 }
 

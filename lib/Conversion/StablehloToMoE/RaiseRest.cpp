@@ -347,7 +347,10 @@ static LogicalResult raiseDot(Operation *op, PatternRewriter &rewriter) {
 
 void stablehlo::raiseRest(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  RewritePatternSet patterns(context), reshapes(context);
+  RewritePatternSet slots(context), patterns(context), reshapes(context);
+  populateSlotPatterns(slots);
+  populateRowPatterns(slots); // which know what has moved
+  populateShapePatterns(slots);
   patterns.add<NamedPattern>(context, "stablehlo.broadcast_in_dim", raiseBroadcast);
   patterns.add<NamedPattern>(context, "stablehlo.concatenate", raiseConcatenate);
   patterns.add<NamedPattern>(context, "stablehlo.dot_general", raiseDot);
@@ -357,10 +360,11 @@ void stablehlo::raiseRest(ModuleOp module) {
   patterns.add<NamedPattern>(context, "stablehlo.slice", raiseSlice);
   patterns.add<NamedPattern>(context, "stablehlo.transpose", raiseTranspose);
   reshapes.add<NamedPattern>(context, "stablehlo.reshape", raiseReshape);
-  FrozenRewritePatternSet first(std::move(patterns)), then(std::move(reshapes));
+  FrozenRewritePatternSet moved(std::move(slots)), first(std::move(patterns)), then(std::move(reshapes));
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!hasStablehlo(function) || function.getBody().empty())
       continue;
+    (void)applyPatternsGreedily(function, moved);
     // Others look through reshapes.
     (void)applyPatternsGreedily(function, first);
     (void)applyPatternsGreedily(function, then);

@@ -107,6 +107,75 @@ func.func @slots(%scores: tensor<3x4xf32>, %w: tensor<3x2xf32>, %x: tensor<3x5xf
 
 // -----
 
+// The rows of slots: a gradient that was repeated, weighted and brought to the experts; its product with rows, summed; and
+// rows by slot, whose sum over each token is a combine.
+// CHECK-LABEL: func.func @rows_of_slots(
+// CHECK-SAME: %[[SCORES:.*]]: tensor<3x4xf32>, %[[W:.*]]: tensor<3x2xbf16>, %[[CT:.*]]: tensor<3x5xbf16>, %[[Y:.*]]: tensor<6x5xbf16>
+// CHECK-NOT: stablehlo
+// CHECK: %[[PLAN:.*]] = moe.plan
+// CHECK: moe.gather %[[CT]], %[[PLAN]]
+// CHECK: vector.reduction <add>
+// CHECK: moe.combine %{{.*}}, %[[PLAN]] {nan = #moe.nan<propagate>}
+// CHECK-NOT: stablehlo
+func.func @rows_of_slots(%scores: tensor<3x4xf32>, %w: tensor<3x2xbf16>, %ct: tensor<3x5xbf16>, %y: tensor<6x5xbf16>) -> (tensor<6x5xbf16>, tensor<3x2xbf16>, tensor<3x5xbf16>) {
+  %zero = "stablehlo.constant"() <{value = dense<0.0> : tensor<bf16>}> : () -> tensor<bf16>
+  %zeros = "stablehlo.constant"() <{value = dense<0.0> : tensor<6x5xbf16>}> : () -> tensor<6x5xbf16>
+  %values, %ids = "chlo.top_k"(%scores) <{k = 2 : i64}> : (tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>)
+  %flat = "stablehlo.reshape"(%ids) : (tensor<3x2xi32>) -> tensor<6xi32>
+  %iota = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<6xi32>
+  %sorted:2 = "stablehlo.sort"(%flat, %iota) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %less = "stablehlo.compare"(%a, %b) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%less) : (tensor<i1>) -> ()
+  }) : (tensor<6xi32>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>)
+  %inverted:2 = "stablehlo.sort"(%sorted#1, %iota) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>):
+    %less = "stablehlo.compare"(%a, %b) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    "stablehlo.return"(%less) : (tensor<i1>) -> ()
+  }) : (tensor<6xi32>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>)
+  %order = "stablehlo.reshape"(%sorted#1) : (tensor<6xi32>) -> tensor<6x1xi32>
+  %inverse = "stablehlo.reshape"(%inverted#1) : (tensor<6xi32>) -> tensor<6x1xi32>
+  %wide = "stablehlo.convert"(%ct) : (tensor<3x5xbf16>) -> tensor<3x5xf32>
+  %repeated = "stablehlo.broadcast_in_dim"(%wide) <{broadcast_dimensions = array<i64: 0, 2>}> : (tensor<3x5xf32>) -> tensor<3x2x5xf32>
+  %narrow = "stablehlo.convert"(%repeated) : (tensor<3x2x5xf32>) -> tensor<3x2x5xbf16>
+  %factors = "stablehlo.broadcast_in_dim"(%w) <{broadcast_dimensions = array<i64: 0, 1>}> : (tensor<3x2xbf16>) -> tensor<3x2x5xbf16>
+  %weighted = "stablehlo.multiply"(%narrow, %factors) : (tensor<3x2x5xbf16>, tensor<3x2x5xbf16>) -> tensor<3x2x5xbf16>
+  %slots = "stablehlo.reshape"(%weighted) : (tensor<3x2x5xbf16>) -> tensor<6x5xbf16>
+  %dy = "stablehlo.scatter"(%zeros, %inverse, %slots) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%s) : (tensor<bf16>) -> ()
+  }) : (tensor<6x5xbf16>, tensor<6x1xi32>, tensor<6x5xbf16>) -> tensor<6x5xbf16>
+  %by_slot = "stablehlo.gather"(%y, %inverse) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<6x5xbf16>, tensor<6x1xi32>) -> tensor<6x5xbf16>
+  %of_tokens = "stablehlo.reshape"(%by_slot) : (tensor<6x5xbf16>) -> tensor<3x2x5xbf16>
+  %product = "stablehlo.multiply"(%of_tokens, %narrow) : (tensor<3x2x5xbf16>, tensor<3x2x5xbf16>) -> tensor<3x2x5xbf16>
+  %sums = "stablehlo.reduce"(%product, %zero) <{dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%s) : (tensor<bf16>) -> ()
+  }) : (tensor<3x2x5xbf16>, tensor<bf16>) -> tensor<3x2xbf16>
+  %column = "stablehlo.reshape"(%sums) : (tensor<3x2xbf16>) -> tensor<3x2x1xbf16>
+  %dw = "stablehlo.reduce"(%column, %zero) <{dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%s) : (tensor<bf16>) -> ()
+  }) : (tensor<3x2x1xbf16>, tensor<bf16>) -> tensor<3x2xbf16>
+  %back = "stablehlo.scatter"(%zeros, %order, %y) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%s) : (tensor<bf16>) -> ()
+  }) : (tensor<6x5xbf16>, tensor<6x1xi32>, tensor<6x5xbf16>) -> tensor<6x5xbf16>
+  %of_slots = "stablehlo.reshape"(%back) : (tensor<6x5xbf16>) -> tensor<3x2x5xbf16>
+  %dx = "stablehlo.reduce"(%of_slots, %zero) <{dimensions = array<i64: 1>}> ({
+  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
+    "stablehlo.return"(%s) : (tensor<bf16>) -> ()
+  }) : (tensor<3x2x5xbf16>, tensor<bf16>) -> tensor<3x5xbf16>
+  return %dy, %dw, %dx : tensor<6x5xbf16>, tensor<3x2xbf16>, tensor<3x5xbf16>
+}
+
+// -----
+
 // What does not work row by row, and numbers that may be out of range.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: tile.rows
