@@ -39,7 +39,7 @@
 // DUMP-NEXT: 7.program.moe
 // DUMP-NOT:  {{.}}
 // TARGET: target is 'tpu', expected cpu or cuda
-// CPU: error: cpu level is 'pentium', expected native, {{.*}}x86-64-v3
+// CPU: {{^}}moe-compile: error: cpu level is 'pentium', expected native, {{.*}}x86-64-v3
 // PHASE: Cannot find option named 'tiles'
 // FUSION: Cannot find option named 'weight'
 // OPTION: Unknown command line argument '--fuse'

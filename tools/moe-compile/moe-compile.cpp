@@ -198,8 +198,14 @@ int main(int argc, char **argv) {
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(input), llvm::SMLoc());
   SourceMgrDiagnosticHandler printDiagnostics(*sources, &context);
-  ScopedDiagnosticHandler dropRemarks(&context, [print = bool(remarks)](Diagnostic &diagnostic) {
-    return success(diagnostic.getSeverity() == DiagnosticSeverity::Remark && !print);
+  ScopedDiagnosticHandler filterDiagnostics(&context, [print = bool(remarks)](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+      return success(!print);
+    // What is wrong with an option has no place in the file.
+    if (!isa<UnknownLoc>(diagnostic.getLocation()) || !diagnostic.getNotes().empty())
+      return failure();
+    fail(diagnostic.str());
+    return success();
   });
 
   CompilerOptions options;

@@ -43,7 +43,7 @@ prog.program @f(%x: memref<?x4xf32, strided<[?, 1]>>) {
 
 // -----
 
-// expected-error @+1 {{symbol 'kernels' is a 'func.func', expected a module}}
+// expected-error @+1 {{'func.func' is called 'kernels', expected another name: the module of kernels has that one}}
 func.func private @kernels()
 prog.program @f(%x: memref<8xf32>) {
   %a = prog.buffer () : memref<8xf32>

@@ -102,7 +102,7 @@ func.func @tensors(%s: tensor<4xi32>, %m: index, %init: tensor<4x2xi64>) -> tens
 
 // -----
 
-// expected-error @+1 {{symbol 'kernels' is a 'func.func', expected a module}}
+// expected-error @+1 {{'func.func' is called 'kernels', expected another name: the module of kernels has that one}}
 func.func @kernels(%s: memref<4xi32>, %m: index, %out: memref<4x2xi64>) {
   tile.offsets sizes(%s : memref<4xi32>) rows(%m) outs(%out : memref<4x2xi64>)
   return

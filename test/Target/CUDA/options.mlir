@@ -11,7 +11,7 @@
 
 // NEW: error: ptx version is 95, expected one from 86 to {{.*}} that this LLVM has
 // OLD: error: ptx version is 80, expected one from 86
-// CHIP: error: chip is 'sm_80', expected sm_90a
+// CHIP: {{^}}moe-compile: error: chip is 'sm_80', expected sm_90a
 // PTXAS: error: ptxas is '{{.*}}.absent', which is not a program
 // SCHEDULE: error: --schedule is for --target=cuda only
 // TUNE: error: --tune excludes --schedule, --schedule-table, --cache and --islands

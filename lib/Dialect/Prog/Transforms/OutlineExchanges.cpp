@@ -32,7 +32,8 @@ struct OutlineExchanges : prog::impl::ProgOutlineExchangesPassBase<OutlineExchan
       symbol = ModuleOp::create(builder, getOperation().getLoc(), kKernels);
     auto kernels = dyn_cast<ModuleOp>(symbol);
     if (!kernels) {
-      symbol->emitError("symbol '") << kKernels << "' is a '" << symbol->getName() << "', expected a module";
+      symbol->emitError("'") << symbol->getName() << "' is called '" << kKernels
+                             << "', expected another name: the module of kernels has that one";
       return signalPassFailure();
     }
     SymbolTable symbols(kernels);

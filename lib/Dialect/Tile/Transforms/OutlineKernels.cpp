@@ -23,7 +23,8 @@ static ModuleOp getKernelsModule(ModuleOp top) {
   if (Operation *symbol = SymbolTable::lookupSymbolIn(top, kKernels)) {
     auto module = dyn_cast<ModuleOp>(symbol);
     if (!module)
-      symbol->emitError("symbol '") << kKernels << "' is a '" << symbol->getName() << "', expected a module";
+      symbol->emitError("'") << symbol->getName() << "' is called '" << kKernels
+                             << "', expected another name: the module of kernels has that one";
     return module;
   }
   auto builder = OpBuilder::atBlockEnd(top.getBody());
