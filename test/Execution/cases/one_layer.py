@@ -77,7 +77,7 @@ class Layer:
         keep, top = int(generator.integers(1, groups + 1)), int(generator.integers(1, min(width, 3) + 1))
         k = min(int(pick("k", 1, 2, 4, 8)), keep * width)
         tokens = int(pick("tokens", 5, 31, 70, 127))
-        capacity = pick("capacity", None, None, int(generator.integers(0, tokens * k + 5))) if given else None
+        capacity = pick("capacity", None, None, int(generator.integers(1, tokens * k + 5))) if given else None
         h, f = dimension(generator), dimension(generator)
         return cls(
             "main", dtype, experts, k, tokens, h, f,
