@@ -458,8 +458,9 @@ class Session:
             self.runtime.moe_session_release(self._handle)
 
     def connect(self, entry: Entry, inputs: Sequence[Buffer], comm: Comm, stream: int = 0) -> None:
-        """Gives an entry's exchanges by kernels memory in common with the other ranks, for these inputs, of which only types and
-        shapes are read. All ranks call it; needed before a graph is captured."""
+        """Compares what the ranks would exchange for these inputs, of which only types and shapes are read: an error of all if
+        they disagree. Gives an entry's exchanges by kernels memory in common with the other ranks, which is needed before a
+        graph is captured. All ranks call it."""
         call = self.runtime.moe_session_connect
         self.runtime.check(call(self._handle, entry.number, _array(inputs), len(inputs), comm._handle, stream or None))
 

@@ -207,6 +207,17 @@ moe_status *Run::run() {
 moe_status *CPUExecutor::enqueue(const Entry &entry, const Call &call) { return run(entry, call, nullptr); }
 moe_status *CPUExecutor::trace(const Entry &entry, const Call &call, Trace &trace) { return run(entry, call, &trace); }
 
+moe_status *CPUExecutor::connect(const Entry &entry, const Call &call) {
+  MOERT_TRY(checkComm(entry, call.comm, /*onDevice=*/false));
+  if (!entry.ranks)
+    return nullptr;
+  CommUse use(call.comm);
+  MOERT_TRY(use.take());
+  return use.finish(compareExchanges(entry, call, [&](const void *own, void *all, size_t bytes) {
+    return tellOnHost(*call.comm->comm, own, all, bytes);
+  }));
+}
+
 moe_status *CPUExecutor::run(const Entry &entry, const Call &call, Trace *trace) {
   if (call.stream)
     return MOERT_ERROR(MOE_INVALID_ARGUMENT, "stream is not NULL, but the cpu target takes none");

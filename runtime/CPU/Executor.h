@@ -19,6 +19,7 @@ public:
   moe_status *create(const moe_program &program, const moe_options &options);
   moe_status *enqueue(const Entry &entry, const Call &call) override;
   moe_status *trace(const Entry &entry, const Call &call, Trace &trace) override;
+  moe_status *connect(const Entry &entry, const Call &call) override;
   moe_status *readFaults(const void *workspace, FaultBlock &block) override;
 
   Object object;

@@ -269,15 +269,20 @@ moe_status *CUDAExecutor::enqueue(const Entry &entry, const Call &call) {
 
 moe_status *CUDAExecutor::connect(const Entry &entry, const Call &call) {
   MOERT_TRY(checkComm(entry, call.comm, /*onDevice=*/true));
-  if (!entry.peer)
+  if (!entry.ranks)
     return nullptr;
   CommUse use(call.comm);
   MOERT_TRY(use.take());
-  FramePool::Words words = frames.take();
-  Peers *found = nullptr;
   CurrentContext current(driver, context);
-  moe_status *status = findPeers(entry, call, words.get(), found);
-  frames.give(std::move(words));
+  moe_status *status = compareExchanges(entry, call, [&](const void *own, void *all, size_t bytes) {
+    return tell(driver, *call.comm->comm, own, all, bytes, static_cast<Stream>(call.stream));
+  });
+  if (!status && entry.peer) {
+    FramePool::Words words = frames.take();
+    Peers *found = nullptr;
+    status = findPeers(entry, call, words.get(), found);
+    frames.give(std::move(words));
+  }
   return use.finish(status);
 }
 

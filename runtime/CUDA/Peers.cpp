@@ -1,5 +1,6 @@
 //===- Peers.cpp - memory that the kernels of all ranks reach -------------------------===//
 #include "Peers.h"
+#include "../Comm/Exchange.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -120,39 +121,36 @@ moe_status *Peers::allocate(uint64_t bytes) {
   return nullptr;
 }
 
-moe_status *Peers::tell(const Hello &own, std::vector<Hello> &all, Stream stream) {
-  Comm &with = *comm->comm;
-  all.assign(views.size(), Hello{});
-  size_t bytes = all.size() * sizeof(Hello);
-  if (!with.onDevice()) {
-    Hello copy = own;
-    for (size_t r = 0; r < all.size(); ++r) {
-      with.send[r] = {&copy, sizeof(Hello)};
-      with.receive[r] = {&all[r], sizeof(Hello)};
-    }
-    return with.exchange(nullptr);
-  }
+moe_status *moert::cuda::tell(const Driver &driver, Comm &comm, const void *own, void *all, size_t bytes,
+                              Stream stream) {
+  if (!comm.onDevice())
+    return tellOnHost(comm, own, all, bytes);
+  auto ranks = size_t(comm.size);
   DevicePtr staged = 0;
-  MOERT_CUDA(driver, MemAlloc, &staged, bytes + sizeof(Hello));
+  MOERT_CUDA(driver, MemAlloc, &staged, (ranks + 1) * bytes);
   auto exchange = [&]() -> moe_status * {
-    MOERT_CUDA(driver, MemcpyHtoD, staged, all.data(), bytes);
-    MOERT_CUDA(driver, MemcpyHtoD, staged + bytes, &own, sizeof(Hello));
-    for (size_t r = 0; r < all.size(); ++r) {
-      with.send[r] = {reinterpret_cast<void *>(staged + bytes), sizeof(Hello)};
-      with.receive[r] = {reinterpret_cast<void *>(staged + r * sizeof(Hello)), sizeof(Hello)};
+    DevicePtr from = staged + ranks * bytes;
+    MOERT_CUDA(driver, MemcpyHtoD, from, own, bytes);
+    // It may still be under way, and the caller's stream waits for no other.
+    MOERT_CUDA(driver, StreamSynchronize, nullptr);
+    for (size_t r = 0; r < ranks; ++r) {
+      comm.send[r] = {reinterpret_cast<void *>(from), bytes};
+      comm.receive[r] = {reinterpret_cast<void *>(staged + r * bytes), bytes};
     }
-    MOERT_TRY(with.exchange(stream));
+    MOERT_TRY(comm.exchange(stream));
     MOERT_CUDA(driver, StreamSynchronize, stream);
-    MOERT_CUDA(driver, MemcpyDtoH, all.data(), staged, bytes);
-    // An exchange on a stream may have been aborted since.
-    for (size_t r = 0; r < all.size(); ++r)
-      if (!all[r].memory)
-        return MOERT_ERROR(MOE_COMM_FAILED, "rank %zu has not told rank %d where its memory is", r, with.rank);
+    MOERT_TRY(comm.status()); // it may have been aborted since
+    MOERT_CUDA(driver, MemcpyDtoH, all, staged, ranks * bytes);
     return nullptr;
   };
   moe_status *status = exchange();
   driver.MemFree(staged);
   return status;
+}
+
+moe_status *Peers::greet(const Hello &own, std::vector<Hello> &all, Stream stream) {
+  all.assign(views.size(), Hello{});
+  return tell(driver, *comm->comm, &own, all.data(), sizeof(Hello), stream);
 }
 
 moe_status *Peers::open(const Hello &own, const Hello &other, int32_t rank) {
@@ -199,13 +197,13 @@ moe_status *Peers::meet(Stream stream) {
   Hello own = {processNumber(), place.device, place.context, memory, 0, {}};
   own.shared = driver.IpcGetMemHandle(&own.handle, memory);
   std::vector<Hello> all;
-  MOERT_TRY(tell(own, all, stream));
+  MOERT_TRY(greet(own, all, stream));
   for (int32_t r = 0; r < comm->comm->size; ++r)
     if (r != comm->comm->rank)
       MOERT_TRY(open(own, all[size_t(r)], r));
   MOERT_TRY(writeTable());
   // All have opened all when this returns, and a rank that could not has said so.
-  return tell(own, all, stream);
+  return greet(own, all, stream);
 }
 
 moe_status *Peers::connect(const Driver &driver, Place place, moe_comm *comm, uint64_t bytes, Stream stream,

@@ -20,6 +20,10 @@ struct Place {
   Context context = nullptr;
 };
 
+/// Sends `bytes` bytes of this rank's to all ranks, and receives theirs into `all`, in their order: on the stream,
+/// which is waited for, if the communicator is one of devices.
+moe_status *tell(const Driver &driver, Comm &comm, const void *own, void *all, size_t bytes, Stream stream);
+
 class Peers {
 public:
   /// Allocates `bytes` bytes of peer arena and finds those of the other ranks, which all do the same at once. What they
@@ -48,7 +52,7 @@ private:
   moe_status *open(const Hello &own, const Hello &other, int32_t rank);
   moe_status *writeTable();
   /// Sends `own` to all ranks and receives theirs.
-  moe_status *tell(const Hello &own, std::vector<Hello> &all, Stream stream);
+  moe_status *greet(const Hello &own, std::vector<Hello> &all, Stream stream);
 
   const Driver driver;
   const Place place;

@@ -1,6 +1,7 @@
 //===- Exchange.cpp - from an all_to_all step to what a communicator moves -----------===//
 #include "Exchange.h"
 
+#include <algorithm>
 #include <string>
 
 using namespace moert;
@@ -97,6 +98,66 @@ int64_t moert::countSent(const Frame &frame, const Step &step, const int64_t *se
     toOthers += r == comm.rank ? 0 : bytes;
   }
   return toOthers;
+}
+
+moe_status *moert::tellOnHost(Comm &comm, const void *own, void *all, size_t bytes) {
+  for (int32_t r = 0; r < comm.size; ++r) {
+    comm.send[size_t(r)] = {const_cast<void *>(own), bytes};
+    comm.receive[size_t(r)] = {static_cast<char *>(all) + size_t(r) * bytes, bytes};
+  }
+  return comm.exchange(nullptr);
+}
+
+namespace {
+
+/// What ranks have to agree on.
+struct Exchanged {
+  int64_t rowBytes, blockRows; ///< -1 rows where bounds say how many
+  bool operator!=(const Exchanged &other) const { return rowBytes != other.rowBytes || blockRows != other.blockRows; }
+  std::string text() const {
+    std::string rows = "rows of " + std::to_string(rowBytes) + " bytes ";
+    return rows + (blockRows < 0 ? "by bounds" : "in blocks of " + std::to_string(blockRows));
+  }
+};
+
+} // namespace
+
+static moe_status *findExchanges(const Entry &entry, const Call &call, std::vector<Exchanged> &found) {
+  std::vector<int64_t> values(entry.exprs.size());
+  MOERT_TRY(checkInputs(entry, call.inputs, call.numInputs, values.data()));
+  for (const Step &step : entry.steps) {
+    if (step.kind != Step::AllToAll)
+      continue;
+    // Of one row.
+    Buffer row = entry.buffers[step.source];
+    int64_t rows = values[row.dims[0]];
+    std::copy(row.dims + 1, row.dims + row.rank, row.dims);
+    --row.rank;
+    uint64_t bytes = 0;
+    MOERT_TRY(bufferBytes(row, values.data(), step.source, bytes));
+    found.push_back({int64_t(bytes), step.send < 0 ? rows / int64_t(entry.ranks) : -1});
+  }
+  return nullptr;
+}
+
+moe_status *moert::compareExchanges(const Entry &entry, const Call &call, const Tell &tell) {
+  std::vector<Exchanged> own;
+  MOERT_TRY(findExchanges(entry, call, own));
+  auto count = int64_t(own.size());
+  std::vector<int64_t> counts(entry.ranks);
+  MOERT_TRY(tell(&count, counts.data(), sizeof(count)));
+  for (size_t r = 1; r < counts.size(); ++r)
+    if (counts[r] != counts[0])
+      return MOERT_ERROR(MOE_COMM_FAILED,
+                         "ranks disagree: rank %zu would exchange rows %lld times where rank 0 does %lld times", r,
+                         (long long)counts[r], (long long)counts[0]);
+  std::vector<Exchanged> all(own.size() * entry.ranks);
+  MOERT_TRY(tell(own.data(), all.data(), own.size() * sizeof(Exchanged)));
+  for (size_t i = own.size(); i < all.size(); ++i)
+    if (const Exchanged &first = all[i % own.size()]; all[i] != first)
+      return MOERT_ERROR(MOE_COMM_FAILED, "ranks disagree: rank %zu would exchange %s where rank 0 exchanges %s",
+                         i / own.size(), all[i].text().c_str(), first.text().c_str());
+  return nullptr;
 }
 
 moe_status *CommUse::take() {

@@ -5,6 +5,8 @@
 #include "../Frame.h"
 #include "Comm.h"
 
+#include <functional>
+
 namespace moert {
 
 /// Refuses a communicator that is not the one the entry needs: missing, given for nothing, of another size, or of
@@ -22,6 +24,16 @@ moe_status *setPieces(const Frame &frame, const Step &step, const int64_t *send,
 /// Counts what this step sends to each rank, by its bounds or, if they are NULL, in equal blocks. Returns the bytes
 /// that go to other ranks.
 int64_t countSent(const Frame &frame, const Step &step, const int64_t *send, Comm &comm);
+
+/// Sends `bytes` bytes of this rank's to all ranks, and receives theirs into `all`, in their order.
+moe_status *tellOnHost(Comm &comm, const void *own, void *all, size_t bytes);
+
+/// The same by any means.
+using Tell = std::function<moe_status *(const void *own, void *all, size_t bytes)>;
+
+/// Compares what the ranks, which all call this, would exchange for these inputs: how often, rows of how many bytes,
+/// and in equal blocks of how many. All get the same error if they disagree.
+moe_status *compareExchanges(const Entry &entry, const Call &call, const Tell &tell);
 
 /// Calls `zero(data, bytes)` for what of the target no rank sends, after setPieces.
 template <typename Zero> moe_status *forEachGap(const Frame &frame, const Step &step, const Comm &comm, Zero &&zero) {

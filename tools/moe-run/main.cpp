@@ -230,6 +230,8 @@ bool runProgram(const Program &program, Options options, moe_comm *comm) {
   check(moe_session_create(program.get(), options.device, &sessionOptions, &rawSession));
   std::unique_ptr<moe_session, void (*)(moe_session *)> session(rawSession, moe_session_release);
 
+  if (comm)
+    check(moe_session_connect(session.get(), entry, inputBuffers.data(), inputBuffers.size(), comm, device->stream()));
   std::function<void()> run = [&] {
     check(moe_enqueue(session.get(), entry, inputBuffers.data(), inputBuffers.size(), outputBuffers.data(),
                       outputBuffers.size(), workspace.get(), workspaceBytes, comm, device->stream()));

@@ -217,12 +217,15 @@ MOE_API moe_status *moe_session_create(moe_program *program, int32_t device, con
 MOE_API void moe_session_retain(moe_session *session);
 MOE_API void moe_session_release(moe_session *session);
 
-/* Gives the exchanges of an entry that kernels do (transport 'peer' on cuda) memory that all ranks reach, for these
- * inputs and all that need no more; only their shapes and types are read. Every rank calls it, as an exchange. The
- * first moe_enqueue of an entry with a communicator does the same, so only those need this who capture at once, or
- * whose inputs grow; with another communicator it is made anew, and what was captured before is not to run again. Any
- * communicator will do if the entry has no other exchanges. Such an entry is not to run twice at a time on a device.
- * Nothing for other entries. */
+/* Compares what the ranks would exchange in an entry for these inputs, of which only shapes and types are read: how
+ * often, rows of how many bytes, equal blocks of how many rows. Every rank calls it, as an exchange; if they disagree,
+ * all get MOE_COMM_FAILED, which names a rank and the numbers. It waits for the stream. Over NCCL nothing else compares
+ * them: ranks of other programs, or with blocks of other sizes, may hang there or mix rows.
+ * Then gives the exchanges of the entry that kernels do (transport 'peer' on cuda) memory that all ranks reach, for
+ * these inputs and all that need no more. The first moe_enqueue of an entry with a communicator does this too, so only
+ * those need it who capture at once, or whose inputs grow; with another communicator it is made anew, and what was
+ * captured before is not to run again. Any communicator will do if the entry has no other exchanges. Such an entry is
+ * not to run twice at a time on a device. Nothing for entries without exchanges. */
 MOE_API moe_status *moe_session_connect(moe_session *session, uint32_t entry, const moe_buffer *inputs,
                                         size_t num_inputs, moe_comm *comm, void *stream);
 

@@ -265,6 +265,26 @@ def fails(call: Callable[[], object], limit: float) -> str:
     raise AssertionError("succeeded, but had to fail")
 
 
+def check_disagreement(rank: Rank) -> str:
+    """Blocks of other sizes are found where ranks compare them, before any run; then all go on with another communicator."""
+    import numpy as np
+
+    def connect(comm: object, rows: int) -> None:
+        run = Run(rank, "nccl-blocks", [np.zeros((rows, 4), "f4")])
+        run.session.connect(run.entry, [x.buffer for x in run.ins], comm, rank.device.stream)
+
+    comm = rank.comm(5000)
+    message = fails(lambda: connect(comm, 10 + 2 * rank.number), 20)
+    said = (
+        "rank 1 would exchange rows of 16 bytes in blocks of 6 where rank 0 exchanges rows of 16 bytes in blocks of 5"
+    )
+    assert said in message, message
+    comm = rank.comm()
+    connect(comm, 10)
+    check_blocks(rank, comm)
+    return message
+
+
 def repeat_blocks(rank: Rank, comm: object) -> None:
     for _ in range(100):
         check_blocks(rank, comm)
@@ -312,7 +332,7 @@ def tests() -> dict[str, Callable[[Rank], str]]:
     for name in LAYERS:
         for transport in TRANSPORTS:
             found[f"{name}-{transport}"] = lambda rank, n=name, t=transport: check_layer(rank, n, t)
-    found |= {"graph": check_graph, "interleaved": check_interleaved}
+    found |= {"graph": check_graph, "interleaved": check_interleaved, "disagreement": check_disagreement}
     return found | {"late": check_late, "killed": check_killed}
 
 

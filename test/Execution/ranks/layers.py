@@ -243,6 +243,30 @@ def property_a_capacity_of_pairs_drops_in_order_and_counts() -> None:
                     assert found == count, (name, options, found, count)
 
 
+def case_ranks_with_other_capacities_are_an_error_of_all() -> None:
+    """And a new communicator works."""
+    generator, size = rng(), 3
+    one, owners = Layer(generator, 6, 2), consecutive(6, 3)
+    programs = [compile(one.text, *partition(size, 8, f"pair-capacity={n}")) for n in (3, 4)]
+    parts = [one.tokens(generator, generator.integers(0, 6, (5, 2))) for _ in range(size)]
+    ends = comms(size, 60000)
+
+    def run(rank: int) -> str:
+        own = [e for e in range(6) if owners[e] == rank]
+        try:
+            program = Program(programs[rank == 2].blob)
+            program.run(*parts[rank], one.up[own], one.down[own], threads=1, comm=ends[rank])
+        except MoeError as error:
+            return f"{error.code}: {error}"
+        return ""
+
+    with ThreadPoolExecutor(size) as pool:
+        for message in pool.map(run, range(size)):
+            assert message.startswith("COMM_FAILED") and "rank 2" in message and "expects" in message, message
+    outputs, _ = one.run(programs[1], parts, owners)
+    assert all(len(out) == 5 for out in outputs)
+
+
 def case_22_a_rank_with_zero_tokens() -> None:
     one = Layer(rng(), 4, 1)
     program = compile(one.text, "--disable-fusion=weights", *partition(2, 6))

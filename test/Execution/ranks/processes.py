@@ -45,16 +45,23 @@ def worker(folder: str, rank: str, size: str, timeout_ms: str, mode: str) -> Non
         seconds = time.monotonic() - begin
         comm.fail(str(error))
         print(f"{error.code}: {error}\nafter {seconds:.0f} s")
-        sys.exit(1)
+        if mode == "die" or not Path(folder, "again").exists():
+            sys.exit(1)
+        fresh = Comm.processes(os.path.join(folder, "again"), int(rank), int(size), 60000)
+        (y,) = program.run(np.full((int(size), 3), int(rank), f32), threads=1, comm=fresh)
+        print("again", y[:, 0].tolist())
+        sys.exit(0)
     assert comm.sent() == [5 * 12] * int(size)
     print("done")
 
 
-def run(size: int, modes: dict[int, str], timeout_ms: int = 60000) -> list[tuple[int, str]]:
-    """Exit code and output of each rank. Sleepers are killed when the others have ended."""
+def run(size: int, modes: dict[int, str], timeout_ms: int = 60000, again: bool = False) -> list[tuple[int, str]]:
+    """Exit code and output of each rank. Sleepers are killed when the others have ended. `again` lets ranks exchange through
+    another communicator after an error."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "blocks.moe").write_bytes(compile(blocks(size)).blob)
-        Path(folder, "store").mkdir()
+        for store in ["store", "again"] if again else ["store"]:
+            Path(folder, store).mkdir()
         here = os.path.dirname(os.path.abspath(__file__))
         path = f"{here}:{os.path.dirname(here)}"
         processes = [
@@ -107,6 +114,12 @@ def case_a_rank_that_never_calls_is_an_error_of_all_others() -> None:
     for rank in (0, 1):
         code, text = found[rank]
         assert code == 1 and text.startswith("COMM_FAILED") and "rank 2" in text, found
+
+
+def case_a_rank_that_comes_late_hears_of_it_and_all_go_on_with_another_communicator() -> None:
+    for rank, (code, text) in enumerate(run(3, {1: "late"}, timeout_ms=1500, again=True)):
+        assert code == 0 and text.startswith("COMM_FAILED") and "again [0.0, 1.0, 2.0]" in text, (rank, text)
+        assert rank == 1 or "rank 1" in text, (rank, text)
 
 
 def case_a_rank_with_other_sizes_is_an_error_of_all() -> None:

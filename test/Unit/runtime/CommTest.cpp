@@ -209,6 +209,44 @@ TEST(Comm, SizesThatDisagree) {
     expectError(moe_comm_status(comm.get()), MOE_COMM_FAILED, "the communicator has failed: rank ");
 }
 
+TEST(Comm, RanksCompareWhatTheyWouldExchange) {
+  struct Rank {
+    const ProgramPtr &program;
+    std::vector<Tensor> inputs;
+  };
+  EntryBuilder again = blockExchange("again", 2);
+  again.allToAll(2, 0, 1, -1, -1);
+  ProgramPtr blocks = load(blockProgram(2)), ragged = load(raggedProgram(2, 8)),
+             twice = load(programOf(std::move(again)));
+  Tensor bounds = {MOE_I64, {2, 2}, {0, 1, 1, 2}}, rows = {MOE_I32, {2, 3}, std::vector<int64_t>(3)};
+  const Rank four = {blocks, {numbers({1, 2, 3, 4})}}, two = {blocks, {numbers({1, 2})}};
+  const Rank byBounds = {ragged, {rows, bounds, bounds}}, fourTwice = {twice, {numbers({1, 2, 3, 4})}};
+  auto expect = [&](Rank first, Rank second, const std::string &text) {
+    std::vector<CommPtr> comms = createComms(2);
+    onRanks(2, [&](int32_t rank) {
+      Rank &self = rank ? second : first;
+      SessionPtr session = createSession(self.program, 1);
+      std::vector<moe_buffer> buffers;
+      for (Tensor &input : self.inputs)
+        buffers.push_back(input.buffer());
+      moe_comm *comm = comms[size_t(rank)].get();
+      moe_status *status = moe_session_connect(session.get(), 0, buffers.data(), buffers.size(), comm, nullptr);
+      if (text.empty())
+        expectOk(status);
+      else
+        expectError(status, MOE_COMM_FAILED, text.c_str());
+    });
+  };
+  expect(four, four, "");
+  expect(byBounds, byBounds, "");
+  expect(
+      four, two,
+      "ranks disagree: rank 1 would exchange rows of 8 bytes in blocks of 1 where rank 0 exchanges rows of 8 bytes in "
+      "blocks of 2");
+  expect(four, byBounds, "ranks disagree: rank 1 would exchange rows of 12 bytes by bounds where rank 0");
+  expect(fourTwice, four, "ranks disagree: rank 1 would exchange rows 1 times where rank 0 does 2 times");
+}
+
 TEST(Comm, AnErrorOfOneRankReachesAll) {
   std::vector<CommPtr> comms = createComms(3);
   std::vector<std::string> messages = exchangeBlocks(comms, {3, 4, 3});
