@@ -48,6 +48,7 @@ def workloads(r: np.random.Generator, experts: int, k: int, size: int, tokens: i
         "uniform": ids(any_),
         "one hot expert": first(np.array([experts - 1])),
         "a hot rank": first(np.arange(hot, hot + mine)),
+        "rotating hot spots": (any_[:k] + np.arange(count)[:, None] // tokens * mine) % experts,
         "one expert alone": np.stack([np.roll(any_, -e)[:k] for e in np.repeat(3 % experts, count)]),
     }
     if experts - mine >= k:
