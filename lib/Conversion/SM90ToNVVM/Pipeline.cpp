@@ -123,8 +123,10 @@ struct LowerRelease : Pattern<ReleaseOp> {
   void lower(ReleaseOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
     RingView ring(emit, op.getRing().getType(), adaptor.getRing());
     Value empty = ring.empty(emit.extract(adaptor.getCursor(), 0));
-    // Without a release at cluster scope, which would flush to the L2: what was read is there, by wgmma, whose
-    // completion was waited for, or in a register, and nothing was written.
+    // Without a release at cluster scope, which would flush to the L2: nothing was written, and what was read is there,
+    // by wgmma, whose completion was waited for, or in the register that the address depends on.
+    if (adaptor.getRead())
+      empty = emit.gep(empty, emit.shr(adaptor.getRead(), 31)); // 0
     auto arrive = [&](Value block, Value predicate) {
       Value remote = emit.op<NVVM::MapaOp>(emit.pointer(7), empty, block);
       emit.ptx("mbarrier.arrive.shared::cluster.b64 _, [$0];", remote, predicate);

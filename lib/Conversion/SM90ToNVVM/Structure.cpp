@@ -100,7 +100,7 @@ private:
     Value number = emit.op<ReceiveOp>(emit.i32(), queue, cursor);
     if (!op.getCounter())
       emit.syncWarp(); // one lane releases it for all
-    emit.op<ReleaseOp>(queue, cursor, /*thread=*/op.getCounter() != Value());
+    emit.op<ReleaseOp>(queue, cursor, number, /*thread=*/op.getCounter() != Value());
     return number;
   }
 

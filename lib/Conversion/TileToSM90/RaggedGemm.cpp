@@ -282,7 +282,7 @@ private:
       Value current = loop.getRegionIterArg(0), previous = loop.getRegionIterArg(1);
       accs = multiplyBlock(loop.getRegionIterArgs().drop_front(2), current, operandA, operandB, /*first=*/false, apart);
       auto wait = k.op<WgmmaWaitOp>(TypeRange(ValueRange(accs)), accs, /*pending=*/1);
-      k.op<ReleaseOp>(ring, previous);
+      k.op<ReleaseOp>(ring, previous, /*read=*/Value());
       SmallVector<Value> yields{advance(current), current};
       llvm::append_range(yields, wait.getResults());
       k.op<scf::YieldOp>(yields);
@@ -291,7 +291,7 @@ private:
       k.op<PassTurnOp>(turns, number);
     ValueRange inFlight = loop.getResults().drop_front(2);
     auto wait = k.op<WgmmaWaitOp>(inFlight.getTypes(), inFlight, /*pending=*/0);
-    k.op<ReleaseOp>(ring, loop.getResult(1));
+    k.op<ReleaseOp>(ring, loop.getResult(1), /*read=*/Value());
     return SmallVector<Value>(wait.getResults());
   }
 

@@ -40,8 +40,12 @@ RowShape RowShape::choose(tile::RowsOp op) {
     for (Type type : inner.getResultTypes())
       if (isa<VectorType>(type))
         most = std::max<int64_t>(most, llvm::divideCeil(widthOf(type), columnsOf(widthOf(type), columns)));
-  if (most <= 128)
-    return {128, std::min<int64_t>(llvm::PowerOf2Ceil(most), 32), columns, loads};
+  if (most <= 128) {
+    // A selection exchanges keys between all lanes of the row, once for each id: fewer lanes do that with less work.
+    bool selects = most >= 32 && !body.getOps<tile::SelectOp>().empty();
+    int64_t lanes = llvm::PowerOf2Ceil(selects ? llvm::divideCeil(most, 2) : most);
+    return {128, std::min<int64_t>(lanes, 32), columns, loads};
+  }
   // The fewest threads without work in the last step, of those that need few steps. More loads than 8 need more
   // registers than 512 threads have.
   int64_t widest = loads > 8 ? 256 : 512;

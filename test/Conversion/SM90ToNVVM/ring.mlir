@@ -96,9 +96,11 @@ gpu.module @kernels {
   // CHECK: llvm.store %[[NUMBER]], %{{.*}} : i32, !llvm.ptr<3>
   // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];"
   // CHECK: nvvm.mbarrier.try_wait.parity
-  // CHECK: llvm.load volatile %{{.*}} : !llvm.ptr<3> -> i32
-  // By one thread: not the first lane of a warp.
-  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%[[EMPTY]] : !llvm.ptr<3>)
+  // CHECK: %[[READ:.*]] = llvm.load volatile %{{.*}} : !llvm.ptr<3> -> i32
+  // When the number is there, and by one thread: not the first lane of a warp.
+  // CHECK: %[[NONE:.*]] = arith.shrui %[[READ]], %{{.*}} : i32
+  // CHECK: %[[AFTER:.*]] = llvm.getelementptr inbounds %[[EMPTY]][%[[NONE]]
+  // CHECK: nvvm.inline_ptx "mbarrier.arrive.shared::cta.b64 _, [$0];" ro(%[[AFTER]] : !llvm.ptr<3>)
   // CHECK-NOT: predicate
   // CHECK: llvm.return
   sm90.kernel @numbers <threads = 384, per_sm = 1> params [#sm90.counter, #sm90.pointer<0>] {
@@ -109,7 +111,7 @@ gpu.module @kernels {
     sm90.send %number to %queue[%start] : !sm90.ring<4 x 16>
     sm90.wait %queue[%start] : !sm90.ring<4 x 16>
     %received = sm90.receive %queue[%start] : !sm90.ring<4 x 16>
-    sm90.release thread %queue[%start] : !sm90.ring<4 x 16>
+    sm90.release thread %queue[%start] read %received : !sm90.ring<4 x 16>
     llvm.store %received, %to : i32, !llvm.ptr<1>
   }
 

@@ -35,7 +35,7 @@ gpu.module @kernels {
     // CHECK:   %[[NUMBER:.*]] = sm90.take %{{.*}} : !llvm.ptr<1>
     // CHECK:   sm90.send %[[NUMBER]] to %[[QUEUE:.*]][%{{.*}}] : <4 x 16>
     // CHECK:   sm90.receive %[[QUEUE]][%{{.*}}] : <4 x 16>
-    // CHECK:   sm90.release thread %[[QUEUE]][%{{.*}}] : <4 x 16>
+    // CHECK:   sm90.release thread %[[QUEUE]][%{{.*}}] read %{{.*}} : <4 x 16>
     // CHECK:   sm90.for_tiles rows(%{{.*}}) queue(%[[QUEUE]] : !sm90.ring<4 x 16>) takes(%{{.*}} : !llvm.ptr<1>) attributes
     %warp = sm90.warp
     %staging = sm90.alloc 32768 : !llvm.ptr<3>
@@ -77,7 +77,7 @@ gpu.module @kernels {
       %number = sm90.take %n : !llvm.ptr<1>
       sm90.send %number to %queue[%cursor] : !sm90.ring<4 x 16>
       %received = sm90.receive %queue[%cursor] : !sm90.ring<4 x 16>
-      sm90.release thread %queue[%cursor] : !sm90.ring<4 x 16>
+      sm90.release thread %queue[%cursor] read %received : !sm90.ring<4 x 16>
       sm90.for_tiles rows(%rows) queue(%queue : !sm90.ring<4 x 16>) takes(%n : !llvm.ptr<1>)
           attributes {groups = 8 : i64, columns = 768 : i64, tile_m = 128 : i64, tile_n = 64 : i64, raster = 16 : i64} {
       ^bb0(%m: i32, %c: i32, %g: i32, %b: i32, %e: i32, %live: i1):

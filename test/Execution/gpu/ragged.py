@@ -445,6 +445,19 @@ def property_bits(kit: Kit, p: Product, seed: int) -> str:
     return f"100 runs, seed {seed}"
 
 
+def property_short_tiles(kit: Kit, p: Product, seed: int) -> str:
+    """Tiles that take no longer than it takes to hand on their numbers: the last of many launches gives the bits of the first."""
+    rng = np.random.default_rng(seed)
+    run = Run(kit, p, random_draw(rng, p, rng.integers(0, 64, p.groups).tolist()))
+    run()
+    first = run.result().tobytes()
+    for i in range(8):
+        for _ in range(1000):
+            run()
+        assert run.result().tobytes() == first, f"seed {seed}: launch {1000 * (i + 1)} differs from the first"
+    return f"8000 launches, seed {seed}"
+
+
 def property_graph(kit: Kit, p: Product, seed: int) -> str:
     """A captured graph, launched with other sizes and other rows."""
     rng = np.random.default_rng(seed)
@@ -472,9 +485,12 @@ STEADY = (
 )
 
 
+SHORT = Product(768, 2048, 128, mode="contraction")  # a cluster, in a dynamic order
+
+
 def all_tests(manifest: dict) -> list[Test]:
     """Every test of a packed folder."""
-    found = list(TESTS)
+    found = [*TESTS, Test("short_tiles", property_short_tiles, (SHORT,), cuda=True)]
     for p in STEADY:
         found.append(Test(f"bits[{p.name}]", property_bits, (p,)))
         found.append(Test(f"graph[{p.name}]", property_graph, (p,), cuda=True))

@@ -156,8 +156,12 @@ def SM90_WaitOp : SM90_RingAccess<"wait"> {
 }
 def SM90_ReleaseOp : SM90_Op<"release"> {
   let summary = "consumer warp, or one `thread`: is done with the stage, in all blocks of the cluster";
-  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor, UnitAttr:$thread);
-  let assemblyFormat = "(`thread` $thread^)? $ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let description = [{
+    Loads before it that the program only orders may still be under way when another block sees the release, and read what that one writes next. So what was loaded from the
+    stage, a number that is not negative, stands in `read`: the release then goes out when the number is there.
+  }];
+  let arguments = (ins SM90_RingType:$ring, SM90_CursorType:$cursor, Optional<I32>:$read, UnitAttr:$thread);
+  let assemblyFormat = "(`thread` $thread^)? $ring `[` $cursor `]` (`read` $read^)? attr-dict `:` type($ring)";
 }
 
 //===----------------------------------------------------------------------===//
