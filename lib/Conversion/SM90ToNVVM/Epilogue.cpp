@@ -35,10 +35,10 @@ public:
 
   void build() {
     lane = emit.lane();
-    Value warpInGroup = emit.andi(adaptor.getWarp(), 3);
+    Value warpInGroup = emit.both(adaptor.getWarp(), 3);
     staging = emit.gep(adaptor.getStaging(), emit.mul(adaptor.getWarp(), kBufferBytes * op.getBuffers()));
     laneRow = emit.shr(lane, 2);
-    laneColumn = emit.andi(lane, 3);
+    laneColumn = emit.both(lane, 3);
     if (!op.getInterleaved())
       laneColumn = emit.shl(laneColumn, 1);
     int64_t width = cast<AccType>(op.getAccs().front().getType()).getColumns() / op.getParts();
@@ -47,7 +47,7 @@ public:
     for (auto [i, acc] : llvm::enumerate(adaptor.getAccs())) {
       stripRow = emit.add(emit.add(adaptor.getRow(), 64 * i), emit.shl(warpInGroup, 4));
       rowsLeft = emit.sub(adaptor.getEnd(), stripRow);
-      isFull = emit.cmp(arith::CmpIPredicate::sge, rowsLeft, 16);
+      isFull = emit.compare(arith::CmpIPredicate::sge, rowsLeft, 16);
       prepareRows();
       for (int64_t column = 0; column < width; column += kChunk)
         buildChunk(acc, column);
@@ -96,13 +96,13 @@ private:
       Value slot = load(element(adaptor.getSlots(), row, emit.i32()), emit.i32());
       // A row without a slot reads nothing.
       auto read = [&](OpBuilder &, Location) {
-        Value k = emit.c(op.getSlotsPerToken()), token = emit.divu(slot, k);
+        Value k = emit.c(op.getSlotsPerToken()), token = emit.div(slot, k);
         Value place = emit.sub(slot, emit.mul(token, k));
         Value index = emit.add(emit.mul(emit.ext64(token), extra.pitch), emit.ext64(place));
         emit.op<scf::YieldOp>(load(element(extra.pointer, index, extra.type), extra.type));
       };
       auto none = [&](OpBuilder &, Location) { emit.op<scf::YieldOp>(emit.op<LLVM::ZeroOp>(extra.type).getResult()); };
-      return emit.op<scf::IfOp>(emit.cmp(arith::CmpIPredicate::sge, slot, 0), read, none).getResult(0);
+      return emit.op<scf::IfOp>(emit.compare(arith::CmpIPredicate::sge, slot, 0), read, none).getResult(0);
     }
     case ExtraKind::Group:
       return element(extra.pointer, emit.mul(emit.ext64(adaptor.getGroup()), extra.pitch), extra.type);
@@ -226,7 +226,7 @@ private:
 
   /// 16-byte unit `unit` of row `row` in the 128-byte swizzle.
   Value swizzled(Value buffer, Value row, Value unit) {
-    Value place = emit.xori(unit, emit.andi(row, 7));
+    Value place = emit.differing(unit, emit.both(row, 7));
     return emit.gep(buffer, emit.add(emit.shl(row, 7), emit.shl(place, 4)));
   }
 
@@ -234,7 +234,7 @@ private:
     if (op.getInterleaved())
       return stageApart(buffer, pairs, 2);
     // Lane l gives the address of row l % 16 of columns 8 (l / 16) on of the 16 columns that one stmatrix stores.
-    Value row = emit.andi(lane, 15), side = emit.shr(lane, 4);
+    Value row = emit.both(lane, 15), side = emit.shr(lane, 4);
     for (int64_t i = 0; i < 4; ++i) {
       SmallVector<Value> registers;
       for (int64_t piece : {2 * i, 2 * i + 1})
@@ -254,7 +254,7 @@ private:
       for (int q = 0; q < 2; ++q) {
         Value unit = emit.add(emit.shr(laneColumn, 2), 2 * piece);
         Value address = swizzled(buffer, emit.add(laneRow, 8 * q), unit);
-        address = emit.gep(address, emit.shl(emit.andi(laneColumn, 2), 2));
+        address = emit.gep(address, emit.shl(emit.both(laneColumn, 2), 2));
         emit.op<LLVM::StoreOp>(rows[q], address, 8);
       }
   }
@@ -302,11 +302,11 @@ private:
   void storeMasked(Value buffer, unsigned i, Value column) {
     emit.syncWarp();
     int64_t bytes = types[i].getIntOrFloatBitWidth() / 8, elements = 16 / bytes, columns = op.getColumns();
-    Value unit = emit.andi(lane, 7), at = emit.add(column, emit.mul(unit, elements));
+    Value unit = emit.both(lane, 7), at = emit.add(column, emit.mul(unit, elements));
     auto vector = VectorType::get(4, emit.i32());
     for (int64_t step = 0; step < 4; ++step) {
       Value row = emit.add(emit.shr(lane, 3), 4 * step);
-      Value inside = emit.andi(emit.slt(row, rowsLeft), emit.slt(at, emit.c(columns)));
+      Value inside = emit.both(emit.less(row, rowsLeft), emit.less(at, emit.c(columns)));
       emit.ifThen(inside, [&] {
         Value source = swizzled(buffer, row, unit);
         Value index = emit.add(emit.mul(emit.ext64(emit.add(stripRow, row)), adaptor.getPitches()[i]), emit.ext64(at));
@@ -317,7 +317,7 @@ private:
         };
         if (columns % elements == 0)
           return whole();
-        emit.ifElse(emit.cmp(arith::CmpIPredicate::sle, at, columns - elements), whole, [&] {
+        emit.ifElse(emit.compare(arith::CmpIPredicate::sle, at, columns - elements), whole, [&] {
           for (int64_t e = 0; e < columns % elements; ++e) {
             Value value = emit.op<LLVM::LoadOp>(types[i], emit.gep(source, e * bytes), bytes);
             emit.op<LLVM::StoreOp>(value, emit.gep(target, e * bytes), bytes);
@@ -352,7 +352,7 @@ struct LowerStoreZeros : OpConversionPattern<StoreZerosOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
     int64_t bytes = op.getElement().getIntOrFloatBitWidth() / 8, elements = 16 / bytes, columns = op.getColumns();
-    Value lane = emit.lane(), warp = emit.andi(emit.shr(emit.thread(), 5), 3);
+    Value lane = emit.lane(), warp = emit.both(emit.shr(emit.thread(), 5), 3);
     Value first = emit.add(adaptor.getRow(), warp);
     Value end = emit.min(adaptor.getEnd(), emit.add(adaptor.getRow(), op.getHeight()));
     Value columnsEnd = emit.min(emit.add(adaptor.getColumn(), op.getWidth()), emit.c(columns));
@@ -365,7 +365,7 @@ struct LowerStoreZeros : OpConversionPattern<StoreZerosOp> {
         auto whole = [&] { emit.op<LLVM::StoreOp>(zeros, target, 16); };
         if (columns % elements == 0)
           return whole();
-        emit.ifElse(emit.cmp(arith::CmpIPredicate::sle, column, columns - elements), whole, [&] {
+        emit.ifElse(emit.compare(arith::CmpIPredicate::sle, column, columns - elements), whole, [&] {
           for (int64_t e = 0; e < columns % elements; ++e)
             emit.op<LLVM::StoreOp>(zero, emit.gep(target, e * bytes), bytes);
         });

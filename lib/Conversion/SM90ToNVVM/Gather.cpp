@@ -20,10 +20,10 @@ struct LowerGatherRows : OpConversionPattern<GatherRowsOp> {
   LogicalResult matchAndRewrite(GatherRowsOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
-    Value first = emit.add(adaptor.getRow(), emit.shr(emit.andi(emit.thread(), kGatherThreads - 1), 3));
+    Value first = emit.add(adaptor.getRow(), emit.shr(emit.both(emit.thread(), kGatherThreads - 1), 3));
     Value rows = emit.op<LLVM::UndefOp>(getTypeConverter()->convertType(op.getType()));
     for (int64_t i = 0; i < op.getType().getRegisters(); ++i) {
-      Value row = emit.add(first, 8 * i), inside = emit.slt(row, adaptor.getEnd());
+      Value row = emit.add(first, 8 * i), inside = emit.less(row, adaptor.getEnd());
       // Past the end the last row's number is read, and not used.
       Value at = emit.min(row, emit.sub(adaptor.getEnd(), emit.c(1)));
       Value number = emit.op<LLVM::LoadOp>(emit.i32(), emit.gep(adaptor.getIndex(), emit.shl(emit.ext64(at), 2)), 4);
@@ -41,13 +41,13 @@ struct LowerGatherLoad : OpConversionPattern<GatherLoadOp> {
     Emit emit(rewriter, op.getLoc());
     RingView ring(emit, op.getRing().getType(), adaptor.getRing());
     Value stage = emit.extract(adaptor.getCursor(), 0);
-    Value thread = emit.andi(emit.thread(), kGatherThreads - 1), row = emit.shr(thread, 3), unit = emit.andi(thread, 7);
+    Value thread = emit.both(emit.thread(), kGatherThreads - 1), row = emit.shr(thread, 3), unit = emit.both(thread, 7);
     Value within = emit.add(emit.shl(adaptor.getBlock(), 7), emit.shl(unit, 4));
     Value left = emit.sub(adaptor.getWidth(), within);
     if (!op.getWhole())
       left = emit.max(emit.min(left, emit.c(16)), emit.c(0));
     Value source = emit.op<LLVM::PtrToIntOp>(emit.i64(), emit.gep(adaptor.getBase(), emit.ext64(within)));
-    Value place = emit.add(emit.shl(row, 7), emit.shl(emit.xori(unit, row), 4));
+    Value place = emit.add(emit.shl(row, 7), emit.shl(emit.differing(unit, row), 4));
     Value target = emit.gep(emit.gep(ring.data(stage), adaptor.getOffset()), place);
     target = emit.op<LLVM::PtrToIntOp>(emit.i32(), target);
 

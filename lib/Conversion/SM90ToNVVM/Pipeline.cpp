@@ -45,7 +45,7 @@ int64_t getCluster(Operation *op) {
 
 /// Has one thread make barriers; behind this every thread of the cluster may use them.
 void initialize(Operation *op, Emit &emit, function_ref<void()> make) {
-  emit.ifThen(emit.eq(emit.thread(), 0), [&] {
+  emit.ifThen(emit.equal(emit.thread(), 0), [&] {
     make();
     emit.op<NVVM::FenceMbarrierInitOp>();
   });
@@ -86,13 +86,13 @@ struct LowerAdvance : Pattern<AdvanceOp> {
     Value stage = emit.extract(adaptor.getCursor(), 0), phase = emit.extract(adaptor.getCursor(), 1);
     int64_t stages = op.getRing().getType().getStages();
     if (op.getCount()) {
-      Value next = emit.add(stage, adaptor.getCount()), wraps = emit.divu(next, stages);
+      Value next = emit.add(stage, adaptor.getCount()), wraps = emit.div(next, stages);
       stage = emit.sub(next, emit.mul(wraps, stages));
-      phase = emit.xori(phase, emit.andi(wraps, 1));
+      phase = emit.differing(phase, emit.both(wraps, 1));
     } else {
-      Value next = emit.add(stage, 1), wraps = emit.eq(next, stages);
+      Value next = emit.add(stage, 1), wraps = emit.equal(next, stages);
       stage = emit.select(wraps, emit.c(0), next);
-      phase = emit.xori(phase, emit.extu(wraps, emit.i32()));
+      phase = emit.differing(phase, emit.extu(wraps, emit.i32()));
     }
     rewriter.replaceOp(op, makeCursor(emit, stage, phase));
   }
@@ -133,7 +133,7 @@ struct LowerRelease : Pattern<ReleaseOp> {
     };
     int64_t cluster = getCluster(op);
     Value lane = op.getThread() ? Value() : emit.lane();
-    Value arrives = lane ? emit.cmp(arith::CmpIPredicate::ult, lane, cluster) : Value();
+    Value arrives = lane ? emit.compare(arith::CmpIPredicate::ult, lane, cluster) : Value();
     if (cluster == 1)
       emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", empty, arrives);
     else if (lane) // lane i arrives in block i
@@ -164,8 +164,8 @@ struct LowerWaitTurn : Pattern<WaitTurnOp> {
   using Pattern::Pattern;
   void lower(WaitTurnOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
     // Turn number / 2 of a warpgroup. The first of warpgroup 0 begins at once: for it the phase before counts.
-    Value warpgroup = emit.andi(adaptor.getNumber(), 1), turn = emit.shr(adaptor.getNumber(), 1);
-    Value phase = emit.andi(emit.xori(turn, emit.xori(warpgroup, emit.c(1))), 1);
+    Value warpgroup = emit.both(adaptor.getNumber(), 1), turn = emit.shr(adaptor.getNumber(), 1);
+    Value phase = emit.both(emit.differing(turn, emit.differing(warpgroup, emit.c(1))), 1);
     wait(emit, turnBarrier(emit, adaptor.getTurns(), warpgroup), phase);
     rewriter.eraseOp(op);
   }
@@ -174,9 +174,9 @@ struct LowerWaitTurn : Pattern<WaitTurnOp> {
 struct LowerPassTurn : Pattern<PassTurnOp> {
   using Pattern::Pattern;
   void lower(PassTurnOp op, Adaptor adaptor, Emit &emit, ConversionPatternRewriter &rewriter) const override {
-    Value other = emit.xori(emit.andi(adaptor.getNumber(), 1), emit.c(1));
+    Value other = emit.differing(emit.both(adaptor.getNumber(), 1), emit.c(1));
     emit.ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", turnBarrier(emit, adaptor.getTurns(), other),
-             emit.eq(emit.lane(), 0));
+             emit.equal(emit.lane(), 0));
     rewriter.eraseOp(op);
   }
 };
@@ -200,7 +200,7 @@ struct LowerTmaLoad : Pattern<TmaLoadOp> {
 };
 
 /// Whether this is the first block of the cluster.
-Value isFirst(Emit &emit) { return emit.eq(emit.op<NVVM::BlockInClusterIdXOp>(emit.i32()), 0); }
+Value isFirst(Emit &emit) { return emit.equal(emit.op<NVVM::BlockInClusterIdXOp>(emit.i32()), 0); }
 
 struct LowerTake : Pattern<TakeOp> {
   using Pattern::Pattern;

@@ -25,7 +25,7 @@ struct RingView {
   Value data(Value stage) { return emit.gep(base, emit.mul(stage, type.getBytes())); }
   /// The producer waits for the phase before: at first every stage counts as empty.
   void waitEmpty(Value cursor) {
-    wait(emit, empty(emit.extract(cursor, 0)), emit.xori(emit.extract(cursor, 1), emit.c(1)));
+    wait(emit, empty(emit.extract(cursor, 0)), emit.differing(emit.extract(cursor, 1), emit.c(1)));
   }
 
   Emit &emit;

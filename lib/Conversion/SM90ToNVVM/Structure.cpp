@@ -20,7 +20,7 @@ struct LowerSpecialize : OpRewritePattern<SpecializeOp> {
   LogicalResult matchAndRewrite(SpecializeOp op, PatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
     int64_t threads = op->getParentOfType<KernelOp>().getLaunch().getThreads();
-    Value isProducer = emit.eq(emit.shr(op.getWarp(), 2), threads / 128 - 1);
+    Value isProducer = emit.equal(emit.shr(op.getWarp(), 2), threads / 128 - 1);
     auto branch = emit.op<scf::IfOp>(isProducer, /*withElseRegion=*/true);
     // ptxas honours a budget only if it is set first thing in the arm. At entry every thread has an equal share.
     auto setBudget = [&](Block *block, int64_t registers) {
@@ -42,7 +42,7 @@ struct LowerElect : OpRewritePattern<ElectOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ElectOp op, PatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
-    auto warp = emit.op<scf::IfOp>(emit.eq(emit.andi(op.getWarp(), 3), 0), /*withElseRegion=*/false);
+    auto warp = emit.op<scf::IfOp>(emit.equal(emit.both(op.getWarp(), 3), 0), /*withElseRegion=*/false);
     rewriter.setInsertionPoint(warp.thenBlock()->getTerminator());
     Value elected = emit.op<NVVM::ElectSyncOp>(emit.i1(), Value());
     auto thread = emit.op<scf::IfOp>(elected, /*withElseRegion=*/false);
@@ -110,16 +110,16 @@ private:
     auto inner = scf::WhileOp::create(
         rewriter, op.getLoc(), TypeRange(ValueRange(walked)), walked,
         [&](OpBuilder &, Location, ValueRange s) {
-          Value passed = emit.cmp(arith::CmpIPredicate::uge, tile, emit.add(s[1], s[2]));
-          Value more = emit.cmp(arith::CmpIPredicate::slt, s[0], sections - 1);
-          emit.op<scf::ConditionOp>(emit.andi(passed, more), s);
+          Value passed = emit.compare(arith::CmpIPredicate::uge, tile, emit.add(s[1], s[2]));
+          Value more = emit.compare(arith::CmpIPredicate::slt, s[0], sections - 1);
+          emit.op<scf::ConditionOp>(emit.both(passed, more), s);
         },
         [&](OpBuilder &, Location, ValueRange s) {
           Value section = emit.add(s[0], 1);
           auto [begin, end] = getSection(section, s[4]);
           emit.op<scf::YieldOp>(ValueRange{section, emit.add(s[1], s[2]), countTiles(begin, end), begin, end});
         });
-    Value found = emit.cmp(arith::CmpIPredicate::ult, tile, emit.add(inner.getResult(1), inner.getResult(2)));
+    Value found = emit.compare(arith::CmpIPredicate::ult, tile, emit.add(inner.getResult(1), inner.getResult(2)));
     SmallVector<Value> next{tile};
     llvm::append_range(next, inner.getResults());
     llvm::append_range(next, state.drop_front(6));
@@ -143,7 +143,7 @@ private:
       return {previous, op.getRows()};
     // The last section has no entry: the index is held within the array, and the value not used.
     Value end = loadBound(emit.min(section, emit.c(sections - 2)));
-    return {previous, emit.select(emit.eq(section, sections - 1), op.getRows(), end)};
+    return {previous, emit.select(emit.equal(section, sections - 1), op.getRows(), end)};
   }
 
   /// Rows of tiles of a section.
@@ -157,18 +157,18 @@ private:
     if (!cluster)
       return emit.mul(rows, columnTiles);
     Value pairs = emit.mul(emit.shr(rows, 1), columnTiles);
-    return emit.add(pairs, emit.mul(emit.andi(rows, 1), llvm::divideCeil(columnTiles, 2)));
+    return emit.add(pairs, emit.mul(emit.both(rows, 1), llvm::divideCeil(columnTiles, 2)));
   }
 
   /// Row and column of tile (or pair) `local` in a section of `rows` rows of them: bands of `raster` rows of tiles,
   /// columns outside.
   std::pair<Value, Value> placeInBands(Value local, Value rows) {
     int64_t raster = cluster ? llvm::divideCeil(op.getRaster(), 2) : op.getRaster();
-    Value band = emit.divu(local, columnTiles * raster);
+    Value band = emit.div(local, columnTiles * raster);
     Value inBand = emit.sub(local, emit.mul(band, columnTiles * raster));
     Value top = emit.mul(band, raster);
     Value height = emit.max(emit.min(emit.c(raster), emit.sub(rows, top)), emit.c(1));
-    Value column = emit.divu(inBand, height);
+    Value column = emit.div(inBand, height);
     return {emit.add(top, emit.sub(inBand, emit.mul(column, height))), column};
   }
 
@@ -187,7 +187,7 @@ private:
       std::tie(row, column) = placeInBands(local, rows);
     } else {
       Value pairs = emit.shr(rows, 1), paired = emit.mul(pairs, columnTiles);
-      pair = emit.cmp(arith::CmpIPredicate::ult, local, paired);
+      pair = emit.compare(arith::CmpIPredicate::ult, local, paired);
       auto [pairRow, pairColumn] = placeInBands(local, emit.max(pairs, emit.c(1)));
       row = emit.select(pair, emit.add(emit.shl(pairRow, 1), rank), emit.sub(rows, emit.c(1)));
       column = emit.select(pair, pairColumn, emit.add(emit.shl(emit.sub(local, paired), 1), rank));
@@ -196,7 +196,7 @@ private:
     bool ragged = op.getBounds() && !op.getContraction();
     if (!op.getContraction())
       row = emit.add(begin, row);
-    Value live = ragged ? emit.eq(emit.andi(section, 1), 1) : emit.integer(1, emit.i1());
+    Value live = ragged ? emit.equal(emit.both(section, 1), 1) : emit.integer(1, emit.i1());
     Value group = ragged ? emit.shr(section, 1) : section;
     SmallVector<Value> arguments{row, emit.mul(column, op.getTileN()), group, begin, end, live};
     if (cluster)

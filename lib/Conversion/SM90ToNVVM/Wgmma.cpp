@@ -26,8 +26,8 @@ struct LowerOperand : OpConversionPattern<OperandOp> {
   LogicalResult matchAndRewrite(OperandOp op, OpAdaptor adaptor, ConversionPatternRewriter &rewriter) const override {
     Emit emit(rewriter, op.getLoc());
     Value address = emit.op<LLVM::PtrToIntOp>(emit.i32(), adaptor.getRing());
-    Value low = emit.shr(emit.andi(emit.add(address, adaptor.getOffset()), kAddressMask), 4);
-    rewriter.replaceOp(op, emit.ori(low, leadingOffset(op.getType().getMajor()) << 16));
+    Value low = emit.shr(emit.both(emit.add(address, adaptor.getOffset()), kAddressMask), 4);
+    rewriter.replaceOp(op, emit.either(low, leadingOffset(op.getType().getMajor()) << 16));
     return success();
   }
 };
@@ -49,7 +49,7 @@ struct LowerWgmma : OpConversionPattern<WgmmaOp> {
     Major majorA = op.getA().getType().getMajor(), majorB = op.getB().getType().getMajor();
     Value high = emit.c64(kHighWord);
     auto descriptor = [&](Value low, int64_t offset) {
-      return emit.ori(emit.extu(emit.add(low, offset), emit.i64()), high);
+      return emit.either(emit.extu(emit.add(low, offset), emit.i64()), high);
     };
     bool tf32 = op.getElement().isTF32();
     auto type = tf32                       ? NVVM::WGMMATypes::tf32

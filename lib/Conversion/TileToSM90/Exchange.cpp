@@ -137,7 +137,7 @@ private:
       }
       Value reason = select(less(least, c64(0)), c64(-kLost), op<arith::ExtUIOp>(i64(), there));
       Value often = add(carried[0], 1);
-      Value askOthers = both(equal(reason, 0), equal(op<arith::AndIOp>(often, c(31)), 0));
+      Value askOthers = both(equal(reason, 0), equal(both(often, c(31)), 0));
       reason = choose(i64(), askOthers, [&] { return giveUp(often); }, [&] { return reason; });
       SmallVector<Value> results{reason, often};
       llvm::append_range(results, words);
@@ -158,7 +158,7 @@ private:
     Value reason = select(less(deadline, clock()), c64(-kLate), c64(0));
     reason = select(hasFailed(), c64(-kEnded), reason);
     // The host's memory is far away.
-    Value rarely = equal(op<arith::AndIOp>(times, c(1023)), 0);
+    Value rarely = equal(both(times, c(1023)), 0);
     return choose(
         i64(), rarely,
         [&] {
@@ -210,13 +210,13 @@ private:
 
   /// What a posted word has above its value.
   Value mark() {
-    Value round = op<arith::AndIOp>(number, c64(kPostedNumbers - 1));
+    Value round = both(number, c64(kPostedNumbers - 1));
     return either(op<arith::ShLIOp>(round, c64(kPostedBits + 1)), c64(int64_t(1) << kPostedBits));
   }
 
   /// Word 0 (where) or 1 (how many) of each rank.
   void post(Value word) {
-    Value to = op<arith::ShRUIOp>(word, c64(1)), isRows = equal(op<arith::AndIOp>(word, c64(1)), 1);
+    Value to = op<arith::ShRUIOp>(word, c64(1)), isRows = equal(both(word, c64(1)), 1);
     auto bounds = rowsOf(receiveBounds, targetRows, to);
     Value good = check(bounds, receiveBounds ? endBefore(to) : c64(0), targetRows, to);
     ifThen(good, [&] {
@@ -233,9 +233,9 @@ private:
     auto bounds = rowsOf(sendBounds, sourceRows, to);
     Value there = memoryOf(to), expectedMark = mark();
     SmallVector<Value> posted = await(sender(memory, to, offsetof(Sender, offset)), 2, to, [&](Value word) {
-      return equal(op<arith::AndIOp>(word, c64(-(int64_t(1) << kPostedBits))), expectedMark);
+      return equal(both(word, c64(-(int64_t(1) << kPostedBits))), expectedMark);
     });
-    auto valueOf = [&](Value word) { return op<arith::AndIOp>(word, c64((int64_t(1) << kPostedBits) - 1)); };
+    auto valueOf = [&](Value word) { return both(word, c64((int64_t(1) << kPostedBits) - 1)); };
     ifThen(compare(CmpIPredicate::sge, posted[0], c64(0)), [&] {
       Value offset = valueOf(posted[0]), expected = valueOf(posted[1]);
       Value good = check(bounds, c64(0), sourceRows, to), rows = sub(bounds.second, bounds.first);
@@ -265,10 +265,10 @@ private:
     Value zero = c64(0), head = zero, middle = bytes;
     if (unit < kVector) {
       Value place = addressOf(to), other = from ? addressOf(from) : place;
-      Value apart = op<arith::AndIOp>(op<arith::XOrIOp>(place, other), c64(kVector - 1));
-      head = op<arith::AndIOp>(sub(zero, place), c64(kVector - 1));
+      Value apart = both(differing(place, other), c64(kVector - 1));
+      head = both(sub(zero, place), c64(kVector - 1));
       head = select(equal(apart, 0), min(head, bytes), bytes);
-      middle = op<arith::AndIOp>(sub(bytes, head), c64(-kVector));
+      middle = both(sub(bytes, head), c64(-kVector));
       moveEach(to, from, element, unit, zero, head, 1);
       moveEach(to, from, element, unit, add(head, middle), bytes, 1);
     }

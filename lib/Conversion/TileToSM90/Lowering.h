@@ -2,7 +2,7 @@
 #ifndef MOE_LIB_CONVERSION_TILETOSM90_LOWERING_H
 #define MOE_LIB_CONVERSION_TILETOSM90_LOWERING_H
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "../Numbers.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -16,9 +16,9 @@ namespace mlir::sm90 {
 
 /// A kernel being built. Operands of the tile op are arguments of its function, and so of the launch: a parameter
 /// that says something of operand x names argument number x. The builder stands in the kernel's block.
-class KernelBuilder {
+class KernelBuilder : public Numbers {
 public:
-  KernelBuilder(OpBuilder &builder, Location loc, StringRef name) : b(builder), loc(loc) {
+  KernelBuilder(OpBuilder &builder, Location loc, StringRef name) : Numbers(builder, loc) {
     // Parameters and launch are set by `finish`.
     kernel = KernelOp::create(b, loc, name, LaunchAttr::get(b.getContext(), 128, 1, 0, 0, 1), b.getArrayAttr({}),
                               FlatSymbolRefAttr());
@@ -33,10 +33,6 @@ public:
     if (!fallback.empty())
       kernel.setFallback(fallback);
     b.setInsertionPointAfter(kernel);
-  }
-
-  template <typename OpT, typename... Args> OpT op(Args &&...args) {
-    return OpT::create(b, loc, std::forward<Args>(args)...);
   }
 
   /// Number of the launch argument that an operand of the tile op is.
@@ -112,13 +108,6 @@ public:
     return LLVM::AddressOfOp::create(b, loc, global);
   }
 
-  Value c(int64_t value) { return arith::ConstantIntOp::create(b, loc, value, 32); }
-  Value add(Value x, Value y) { return op<arith::AddIOp>(x, y); }
-  Value add(Value x, int64_t y) { return y == 0 ? x : add(x, c(y)); }
-  Value sub(Value x, Value y) { return op<arith::SubIOp>(x, y); }
-  Value mul(Value x, int64_t y) { return op<arith::MulIOp>(x, c(y)); }
-  Value shr(Value x, int64_t y) { return op<arith::ShRUIOp>(x, c(y)); }
-
   /// A loop that carries values; `body` takes the induction variable and the values, and returns the next ones.
   SmallVector<Value> loop(Value from, Value to, Value step, ValueRange inits,
                           function_ref<SmallVector<Value>(Value, ValueRange)> body) {
@@ -130,9 +119,6 @@ public:
       op<scf::YieldOp>(yields);
     return SmallVector<Value>(loop.getResults());
   }
-
-  OpBuilder &b;
-  Location loc;
 
 private:
   Block *body() { return &kernel.getBody().front(); }

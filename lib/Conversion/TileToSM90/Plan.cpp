@@ -45,12 +45,12 @@ public:
     rows = k.size(outs[2], 0);
     slots = mul(k.size(plan.getIds(), 0), topk);
     index = thread();
-    lane = op<arith::AndIOp>(index, c(31));
+    lane = both(index, c(31));
     warp = k.shr(index, 5);
     isFirstBlock = equal(block(), 0);
     // The range: a multiple of 32 slots.
     Value unit = mul(blocks(), 32);
-    Value share = mul(op<arith::DivUIOp>(add(slots, sub(unit, c(1))), unit), 32);
+    Value share = mul(div(add(slots, sub(unit, c(1))), unit), 32);
     begin = min(mul(block(), share), slots);
     end = min(add(begin, share), slots);
 
@@ -140,7 +140,7 @@ private:
           store(stop, address(bounds, {ext64(group), c64(1)}));
         });
         if (plan.getAlign() > 1)
-          ifThen(equal(op<arith::RemUIOp>(group, blocks()), block()), [&] {
+          ifThen(equal(rem(group, blocks()), block()), [&] {
             forEach(trunc32(stop), trunc32(next), c(1), [&](Value row) { storeRow(row, minusOne, minusOne); });
           });
       });

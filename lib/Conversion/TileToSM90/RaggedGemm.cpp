@@ -113,9 +113,9 @@ private:
   Value countBlocks(const Tile &tile) {
     if (!contraction)
       return blocks;
-    return k.op<arith::MaxSIOp>(countBlocks(k.sub(tile.end, tile.begin)), k.c(1));
+    return k.max(countBlocks(k.sub(tile.end, tile.begin)), k.c(1));
   }
-  Value countStages(const Tile &tile) { return k.op<arith::SelectOp>(tile.live, countBlocks(tile), k.c(0)); }
+  Value countStages(const Tile &tile) { return k.select(tile.live, countBlocks(tile), k.c(0)); }
 
   Value start() { return k.op<StartOp>(CursorType::get(k.b.getContext())); }
   Value advance(Value cursor, Value count = {}) { return k.op<AdvanceOp>(cursor.getType(), ring, cursor, count); }
@@ -158,7 +158,7 @@ private:
   }
 
   void buildGather() {
-    Value part = k.op<arith::AndIOp>(warp, k.c(3));
+    Value part = k.both(warp, k.c(3));
     Value last = k.op<arith::CmpIOp>(arith::CmpIPredicate::sge, part, k.c(4 - kGatherWarps));
     auto branch = k.op<scf::IfOp>(last, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(k.b);
@@ -214,7 +214,7 @@ private:
     if (pingpong)
       forTiles({}, {start(), k.c(0)}, [&](const Tile &tile, ValueRange state) {
         Value cursor = state[0], number = state[1];
-        Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.op<arith::AndIOp>(number, k.c(1)), warpgroup);
+        Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.both(number, k.c(1)), warpgroup);
         auto branch = k.op<scf::IfOp>(mine, /*withElseRegion=*/false);
         {
           OpBuilder::InsertionGuard guard(k.b);

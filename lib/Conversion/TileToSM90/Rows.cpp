@@ -122,7 +122,7 @@ Value RowKernel::allocate(int64_t count, Type element) {
 
 void RowKernel::build() {
   Value index = thread();
-  lane = shape.lanes == 1 ? c(0) : shape.rows() == 1 ? index : op<arith::AndIOp>(index, c(shape.lanes - 1)).getResult();
+  lane = shape.lanes == 1 ? c(0) : shape.rows() == 1 ? index : both(index, shape.lanes - 1);
   unit = shape.rows() == 1 ? c(0) : k.shr(index, llvm::Log2_64(shape.lanes));
   for (Value operand : rowsOp->getOperands())
     views[operand] = view(operand);
@@ -191,7 +191,7 @@ void RowKernel::buildRows() {
     if (order) {
       SmallVector<Value> at{row};
       if (KernelBuilder::memref(order).getRank() == 2)
-        at = {op<arith::DivUIOp>(row, c64(width)), op<arith::RemUIOp>(row, c64(width))};
+        at = {div(row, width), rem(row, width)};
       Value named = ext64(load(i32(), address(views[order], at)));
       Value exists = below(named, total); // or it is -1
       inside = inside ? both(inside, exists) : exists;

@@ -24,7 +24,7 @@ static constexpr int32_t kNanFirst = std::numeric_limits<int32_t>::max();
 /// Bits of an f32 <-> an i32 that orders like it. An involution.
 static Value flipNegative(Simt &t, Value bits) {
   Value sign = t.op<arith::ShRSIOp>(bits, t.c(31));
-  return t.op<arith::XOrIOp>(bits, t.both(sign, t.c(0x7fffffff)));
+  return t.differing(bits, t.both(sign, t.c(0x7fffffff)));
 }
 
 /// Key of an f32 score at `column` (i32) of a row of `count` elements.
@@ -44,7 +44,7 @@ void RowKernel::forOwn(int64_t count, function_ref<void(Value)> body) { forEach(
 Value RowKernel::largestBelow(Value keys, int64_t count, Value bound) {
   Value best = loop(lane, c(count), c(shape.lanes), c64(kNothing), [&](Value i, ValueRange state) {
     Value key = load(i64(), at(keys, op<arith::ExtUIOp>(i64(), i), i64()));
-    Value larger = op<arith::MaxSIOp>(key, state[0]);
+    Value larger = max(key, state[0]);
     return SmallVector<Value>{select(less(key, bound), larger, state[0])};
   })[0];
   return acrossLanes(best, [&](Value a, Value b) { return max(a, b); });

@@ -74,7 +74,7 @@ private:
   Value i64(Value value) { return k.op<arith::ExtSIOp>(k.b.getI64Type(), value); }
   Value f32(double value) { return k.op<arith::ConstantOp>(k.b.getF32FloatAttr(value)); }
   Value less(Value x, Value y) { return k.op<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y); }
-  Value both(Value x, Value y) { return k.op<arith::AndIOp>(x, y); }
+  Value both(Value x, Value y) { return k.both(x, y); }
 
   /// Address of an element; indices are i32.
   Value address(const View &view, ArrayRef<Value> indices) {
@@ -156,7 +156,7 @@ private:
     OpBuilder::InsertionGuard guard(k.b);
     // Thread t has rows t / 16 + 16 i and columns t % 16 + 16 j.
     k.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    Value threadRow = k.shr(thread, 4), threadColumn = k.op<arith::AndIOp>(thread, k.c(kSide - 1));
+    Value threadRow = k.shr(thread, 4), threadColumn = k.both(thread, k.c(kSide - 1));
     SmallVector<Value> accs = multiply(threadRow, threadColumn);
     forElements(threadRow, threadColumn, [&](int64_t i, int64_t j, Value row, Value column) {
       SmallVector<Value> values;
@@ -166,7 +166,7 @@ private:
     });
     k.b.setInsertionPoint(branch.elseBlock()->getTerminator());
     threadRow = k.shr(thread, 4);
-    threadColumn = k.op<arith::AndIOp>(thread, k.c(kSide - 1));
+    threadColumn = k.both(thread, k.c(kSide - 1));
     forElements(threadRow, threadColumn, [&](int64_t, int64_t, Value row, Value column) {
       for (const View &out : outs)
         k.op<LLVM::StoreOp>(k.op<LLVM::ZeroOp>(out.element).getResult(), outAddress(out, row, column),
@@ -237,7 +237,7 @@ private:
   /// Depth and place of an element among 16 by 64.
   std::pair<Value, Value> splitIndex(Value index, bool alongDepth) {
     int64_t inner = alongDepth ? kDepth : kTile;
-    Value low = k.op<arith::AndIOp>(index, k.c(inner - 1)), high = k.shr(index, alongDepth ? 4 : 6);
+    Value low = k.both(index, k.c(inner - 1)), high = k.shr(index, alongDepth ? 4 : 6);
     return alongDepth ? std::pair(low, high) : std::pair(high, low);
   }
 
@@ -261,7 +261,7 @@ private:
         // A row without a slot reads nothing.
         const View &weights = extra; // a binding cannot be captured
         auto read = [&](OpBuilder &, Location) {
-          Value token = k.op<arith::DivUIOp>(slot, width), place = k.op<arith::RemUIOp>(slot, width);
+          Value token = k.div(slot, width), place = k.rem(slot, width);
           k.op<scf::YieldOp>(load(weights, {token, place}));
         };
         auto none = [&](OpBuilder &, Location) { k.op<scf::YieldOp>(k.op<LLVM::ZeroOp>(weights.element).getResult()); };

@@ -25,40 +25,9 @@ struct View {
   int64_t bytes() const { return element().getIntOrFloatBitWidth() / 8; }
 };
 
-class Simt {
+class Simt : public Numbers {
 public:
-  explicit Simt(KernelBuilder &k) : k(k) {}
-
-  template <typename OpT, typename... Args> OpT op(Args &&...args) { return k.op<OpT>(std::forward<Args>(args)...); }
-  Type i1() { return k.b.getI1Type(); }
-  Type i32() { return k.b.getI32Type(); }
-  Type i64() { return k.b.getI64Type(); }
-
-  //--- Numbers: constants take the type of the value beside them
-  Value integer(int64_t value, Type type) { return op<arith::ConstantOp>(k.b.getIntegerAttr(type, value)); }
-  Value c(int64_t value) { return integer(value, i32()); }
-  Value c64(int64_t value) { return integer(value, i64()); }
-  Value add(Value x, Value y) { return op<arith::AddIOp>(x, y); }
-  Value add(Value x, int64_t y) { return y == 0 ? x : add(x, integer(y, x.getType())); }
-  Value sub(Value x, Value y) { return op<arith::SubIOp>(x, y); }
-  Value mul(Value x, Value y) { return op<arith::MulIOp>(x, y); }
-  Value mul(Value x, int64_t y) { return y == 1 ? x : mul(x, integer(y, x.getType())); }
-  Value div(Value x, int64_t y) { return op<arith::DivUIOp>(x, integer(y, x.getType())); }
-  Value rem(Value x, int64_t y) { return op<arith::RemUIOp>(x, integer(y, x.getType())); }
-  Value min(Value x, Value y) { return op<arith::MinSIOp>(x, y); }
-  Value max(Value x, Value y) { return op<arith::MaxSIOp>(x, y); }
-  Value both(Value x, Value y) { return op<arith::AndIOp>(x, y); }
-  Value either(Value x, Value y) { return op<arith::OrIOp>(x, y); }
-  Value no(Value x) { return op<arith::XOrIOp>(x, integer(1, i1())); }
-  Value select(Value condition, Value x, Value y) { return op<arith::SelectOp>(condition, x, y); }
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) { return op<arith::CmpIOp>(predicate, x, y); }
-  Value equal(Value x, Value y) { return compare(arith::CmpIPredicate::eq, x, y); }
-  Value equal(Value x, int64_t y) { return equal(x, integer(y, x.getType())); }
-  Value less(Value x, Value y) { return compare(arith::CmpIPredicate::slt, x, y); }
-  /// Unsigned, so that a negative x is not below.
-  Value below(Value x, Value y) { return compare(arith::CmpIPredicate::ult, x, y); }
-  Value ext64(Value x) { return op<arith::ExtSIOp>(i64(), x); }
-  Value trunc32(Value x) { return op<arith::TruncIOp>(i32(), x); }
+  explicit Simt(KernelBuilder &k) : Numbers(k.b, k.loc), k(k) {}
 
   //--- Control
   void ifThen(Value condition, function_ref<void()> body);

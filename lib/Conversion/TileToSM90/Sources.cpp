@@ -37,7 +37,7 @@ protected:
   }
   /// A box of `height` rows of a map whose rows end where the tile's group ends.
   static SmallVector<Value> ended(KernelBuilder &k, const Tile &tile, Value column, Value row, int64_t height) {
-    Value end = k.op<arith::MinSIOp>(tile.end, k.add(row, height));
+    Value end = k.min(tile.end, k.add(row, height));
     return {column, k.add(k.sub(row, end), kEndedRows), end, k.c(kEndedRows)};
   }
   /// Coordinates of box `i` of a half.
