@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "moe/Conversion/Passes.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 
 namespace mlir::moe {
 #define GEN_PASS_DEF_CONVERTKERNELSTOLLVMPASS
@@ -71,8 +72,7 @@ struct ConvertKernelsToLLVM : moe::impl::ConvertKernelsToLLVMPassBase<ConvertKer
   }
 
   void runOnOperation() override {
-    auto kernels =
-        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels = prog::findKernels(getOperation());
     if (!kernels)
       return;
     SmallVector<Entry> entries;

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "moe/Conversion/Passes.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::moe {
@@ -74,8 +75,7 @@ struct ConvertTileToCPU : moe::impl::ConvertTileToCPUPassBase<ConvertTileToCPU> 
       getOperation().emitError("option registers is ") << registers.getValue() << ", expected 16 or more";
       return signalPassFailure();
     }
-    auto kernels =
-        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels = prog::findKernels(getOperation());
     if (!kernels)
       return;
     for (auto function : llvm::make_early_inc_range(kernels.getOps<func::FuncOp>()))

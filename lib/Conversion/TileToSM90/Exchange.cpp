@@ -137,7 +137,7 @@ private:
       }
       Value reason = select(less(least, c64(0)), c64(-kLost), op<arith::ExtUIOp>(i64(), there));
       Value often = add(carried[0], 1);
-      Value askOthers = both(equal(reason, 0), equal(both(often, c(31)), 0));
+      Value askOthers = both(equal(reason, 0), equal(both(often, 31), 0));
       reason = choose(i64(), askOthers, [&] { return giveUp(often); }, [&] { return reason; });
       SmallVector<Value> results{reason, often};
       llvm::append_range(results, words);
@@ -158,7 +158,7 @@ private:
     Value reason = select(less(deadline, clock()), c64(-kLate), c64(0));
     reason = select(hasFailed(), c64(-kEnded), reason);
     // The host's memory is far away.
-    Value rarely = equal(both(times, c(1023)), 0);
+    Value rarely = equal(both(times, 1023), 0);
     return choose(
         i64(), rarely,
         [&] {
@@ -210,13 +210,13 @@ private:
 
   /// What a posted word has above its value.
   Value mark() {
-    Value round = both(number, c64(kPostedNumbers - 1));
+    Value round = both(number, kPostedNumbers - 1);
     return either(op<arith::ShLIOp>(round, c64(kPostedBits + 1)), c64(int64_t(1) << kPostedBits));
   }
 
   /// Word 0 (where) or 1 (how many) of each rank.
   void post(Value word) {
-    Value to = op<arith::ShRUIOp>(word, c64(1)), isRows = equal(both(word, c64(1)), 1);
+    Value to = shr(word, 1), isRows = equal(both(word, 1), 1);
     auto bounds = rowsOf(receiveBounds, targetRows, to);
     Value good = check(bounds, receiveBounds ? endBefore(to) : c64(0), targetRows, to);
     ifThen(good, [&] {

@@ -45,7 +45,7 @@ public:
     rows = k.size(outs[2], 0);
     slots = mul(k.size(plan.getIds(), 0), topk);
     index = thread();
-    lane = both(index, c(31));
+    lane = both(index, 31);
     warp = k.shr(index, 5);
     isFirstBlock = equal(block(), 0);
     // The range: a multiple of 32 slots.

@@ -158,7 +158,7 @@ private:
   }
 
   void buildGather() {
-    Value part = k.both(warp, k.c(3));
+    Value part = k.both(warp, 3);
     Value last = k.op<arith::CmpIOp>(arith::CmpIPredicate::sge, part, k.c(4 - kGatherWarps));
     auto branch = k.op<scf::IfOp>(last, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(k.b);
@@ -214,7 +214,7 @@ private:
     if (pingpong)
       forTiles({}, {start(), k.c(0)}, [&](const Tile &tile, ValueRange state) {
         Value cursor = state[0], number = state[1];
-        Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.both(number, k.c(1)), warpgroup);
+        Value mine = k.op<arith::CmpIOp>(arith::CmpIPredicate::eq, k.both(number, 1), warpgroup);
         auto branch = k.op<scf::IfOp>(mine, /*withElseRegion=*/false);
         {
           OpBuilder::InsertionGuard guard(k.b);

@@ -103,7 +103,7 @@ Value RowKernel::isAligned() {
     for (Value stride : view.strides)
       bits = either(bits, mul(stride, view.bytes()));
   }
-  return bits ? equal(both(bits, c64(15)), 0) : Value();
+  return bits ? equal(both(bits, 15), 0) : Value();
 }
 
 //===----------------------------------------------------------------------===//

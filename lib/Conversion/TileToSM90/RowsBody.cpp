@@ -94,7 +94,7 @@ Value RowKernel::acrossLanes(Value value, function_ref<Value(Value, Value)> comb
   Value stored = type.isIndex()      ? op<arith::IndexCastOp>(memory, value).getResult()
                  : type.isInteger(1) ? op<arith::ExtUIOp>(memory, value).getResult()
                                      : value;
-  ifThen(equal(both(lane, c(31)), 0), [&] { store(stored, place(k.shr(lane, 5))); });
+  ifThen(equal(both(lane, 31), 0), [&] { store(stored, place(k.shr(lane, 5))); });
   barrier();
   Value result;
   for (int64_t warp = 0; warp < warps; ++warp) {

@@ -120,7 +120,7 @@ Value RowKernel::emitInterleave(vector::InterleaveOp interleave, const Column &c
   Value index = indexOf(column);
   int64_t least = column.offset / 2;
   Column half{sub(div(index, 2), c(least)), 1, (column.offset + column.reach) / 2 - least, least};
-  Value isOdd = equal(both(index, c(1)), 1);
+  Value isOdd = equal(both(index, 1), 1);
   return select(isOdd, emit(interleave.getRhs(), half), emit(interleave.getLhs(), half));
 }
 

@@ -71,16 +71,13 @@ private:
     return view;
   }
 
-  Value i64(Value value) { return k.op<arith::ExtSIOp>(k.b.getI64Type(), value); }
   Value f32(double value) { return k.op<arith::ConstantOp>(k.b.getF32FloatAttr(value)); }
-  Value less(Value x, Value y) { return k.op<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y); }
-  Value both(Value x, Value y) { return k.both(x, y); }
 
   /// Address of an element; indices are i32.
   Value address(const View &view, ArrayRef<Value> indices) {
-    Value offset = i64(indices.back());
+    Value offset = k.ext64(indices.back());
     for (auto [index, stride] : llvm::zip(indices.drop_back(), view.strides))
-      offset = k.op<arith::AddIOp>(offset, k.op<arith::MulIOp>(i64(index), stride));
+      offset = k.op<arith::AddIOp>(offset, k.op<arith::MulIOp>(k.ext64(index), stride));
     return k.op<LLVM::GEPOp>(view.pointer.getType(), view.element, view.pointer, ArrayRef<LLVM::GEPArg>{offset});
   }
   Value load(const View &view, ArrayRef<Value> indices) {
@@ -117,7 +114,7 @@ private:
 
   /// Element of the left side at row `m` and depth `d`, zero outside.
   Value leftElement(Value m, Value d, Value depth) {
-    Value inside = both(less(m, rowsEnd), less(d, depth));
+    Value inside = k.both(k.less(m, rowsEnd), k.less(d, depth));
     return guarded(inside, [&]() -> Value {
       if (contraction)
         return op.getLhs() ? toF32(load(lhs, {k.add(begin, d), m})) : f32(1);
@@ -132,7 +129,7 @@ private:
   }
 
   Value rightElement(Value d, Value column, int64_t part, Value depth) {
-    Value inside = both(less(column, k.c(columns)), less(d, depth));
+    Value inside = k.both(k.less(column, k.c(columns)), k.less(d, depth));
     return guarded(inside, [&] {
       Value n = productColumn(column, part);
       if (contraction)
@@ -156,7 +153,7 @@ private:
     OpBuilder::InsertionGuard guard(k.b);
     // Thread t has rows t / 16 + 16 i and columns t % 16 + 16 j.
     k.b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    Value threadRow = k.shr(thread, 4), threadColumn = k.both(thread, k.c(kSide - 1));
+    Value threadRow = k.shr(thread, 4), threadColumn = k.both(thread, kSide - 1);
     SmallVector<Value> accs = multiply(threadRow, threadColumn);
     forElements(threadRow, threadColumn, [&](int64_t i, int64_t j, Value row, Value column) {
       SmallVector<Value> values;
@@ -166,7 +163,7 @@ private:
     });
     k.b.setInsertionPoint(branch.elseBlock()->getTerminator());
     threadRow = k.shr(thread, 4);
-    threadColumn = k.both(thread, k.c(kSide - 1));
+    threadColumn = k.both(thread, kSide - 1);
     forElements(threadRow, threadColumn, [&](int64_t, int64_t, Value row, Value column) {
       for (const View &out : outs)
         k.op<LLVM::StoreOp>(k.op<LLVM::ZeroOp>(out.element).getResult(), outAddress(out, row, column),
@@ -178,7 +175,7 @@ private:
     for (int64_t i = 0; i < kPerThread; ++i)
       for (int64_t j = 0; j < kPerThread; ++j) {
         Value row = k.add(k.add(row0, threadRow), kSide * i), column = k.add(k.add(column0, threadColumn), kSide * j);
-        ifThen(both(less(row, rowsEnd), less(column, k.c(columns))), [&] { body(i, j, row, column); });
+        ifThen(k.both(k.less(row, rowsEnd), k.less(column, k.c(columns))), [&] { body(i, j, row, column); });
       }
   }
 
@@ -237,7 +234,7 @@ private:
   /// Depth and place of an element among 16 by 64.
   std::pair<Value, Value> splitIndex(Value index, bool alongDepth) {
     int64_t inner = alongDepth ? kDepth : kTile;
-    Value low = k.both(index, k.c(inner - 1)), high = k.shr(index, alongDepth ? 4 : 6);
+    Value low = k.both(index, inner - 1), high = k.shr(index, alongDepth ? 4 : 6);
     return alongDepth ? std::pair(low, high) : std::pair(high, low);
   }
 

@@ -58,7 +58,7 @@ Value Simt::shuffle(Value value, int64_t distance, NVVM::ShflKind kind) {
 }
 
 std::pair<Value, Value> Simt::sumBefore(Value value, Value index, Value memory) {
-  Value lane = both(index, c(31)), warp = k.shr(index, 5);
+  Value lane = both(index, 31), warp = k.shr(index, 5);
   auto inWarp = [&](Value own) {
     Value sum = own;
     for (int64_t distance = 1; distance < 32; distance *= 2) {

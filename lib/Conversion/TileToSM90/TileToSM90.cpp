@@ -4,6 +4,7 @@
 #include "Lowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "moe/Conversion/Passes.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::moe {
@@ -40,8 +41,7 @@ LogicalResult prepareBody(Operation *op) {
 
 struct ConvertTileToSM90 : moe::impl::ConvertTileToSM90PassBase<ConvertTileToSM90> {
   void runOnOperation() override {
-    auto kernels =
-        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels = prog::findKernels(getOperation());
     if (!kernels)
       return;
     SmallVector<func::FuncOp> functions(kernels.getOps<func::FuncOp>());

@@ -1,7 +1,7 @@
 //===- OutlineExchanges.cpp - prog-outline-exchanges ------------------------===//
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Prog/Transforms/Passes.h"
 
@@ -12,8 +12,6 @@ namespace mlir::prog {
 
 using namespace mlir;
 using namespace mlir::prog;
-
-static constexpr StringLiteral kKernels = "kernels";
 
 namespace {
 
@@ -26,24 +24,14 @@ struct OutlineExchanges : prog::impl::ProgOutlineExchangesPassBase<OutlineExchan
     });
     if (exchanges.empty())
       return;
-    Operation *symbol = SymbolTable::lookupSymbolIn(getOperation(), kKernels);
-    auto builder = OpBuilder::atBlockEnd(getOperation().getBody());
-    if (!symbol)
-      symbol = ModuleOp::create(builder, getOperation().getLoc(), kKernels);
-    auto kernels = dyn_cast<ModuleOp>(symbol);
-    if (!kernels) {
-      symbol->emitError("'") << symbol->getName() << "' is called '" << kKernels
-                             << "', expected another name: the module of kernels has that one";
+    ModuleOp kernels = getOrCreateKernels(getOperation());
+    if (!kernels)
       return signalPassFailure();
-    }
     SymbolTable symbols(kernels);
     SmallVector<func::FuncOp> made;
     for (AllToAllOp exchange : exchanges) {
       func::FuncOp kernel = build(exchange);
-      auto same = llvm::find_if(made, [&](func::FuncOp other) {
-        return OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &kernel.getBody(),
-                                                          OperationEquivalence::IgnoreLocations);
-      });
+      auto same = llvm::find_if(made, [&](func::FuncOp other) { return isSameKernel(other, kernel); });
       if (same == made.end()) {
         symbols.insert(kernel);
         made.push_back(kernel);

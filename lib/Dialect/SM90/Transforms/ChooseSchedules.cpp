@@ -1,6 +1,7 @@
 //===- ChooseSchedules.cpp - the schedules of ragged products -------------------===//
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 #include "moe/Dialect/SM90/Transforms/Passes.h"
 #include "moe/Dialect/SM90/Transforms/ScheduleTable.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -19,8 +20,7 @@ struct ChooseSchedules : sm90::impl::SM90ChooseSchedulesPassBase<ChooseSchedules
   using Base::Base;
 
   void runOnOperation() override {
-    auto kernels =
-        getOperation().getSymName() == "kernels" ? getOperation() : getOperation().lookupSymbol<ModuleOp>("kernels");
+    auto kernels = prog::findKernels(getOperation());
     if (!kernels)
       return;
     if (!schedule.empty()) {

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "moe/Dialect/Prog/IR/Kernels.h"
 #include "moe/Dialect/Prog/IR/Prog.h"
 #include "moe/Dialect/Tile/IR/Tile.h"
 #include "moe/Dialect/Tile/Transforms/Passes.h"
@@ -15,21 +16,6 @@ namespace mlir::tile {
 
 using namespace mlir;
 using namespace mlir::tile;
-
-static constexpr StringLiteral kKernels = "kernels";
-
-/// Module @kernels of `top`, made at its end if missing; null after an error.
-static ModuleOp getKernelsModule(ModuleOp top) {
-  if (Operation *symbol = SymbolTable::lookupSymbolIn(top, kKernels)) {
-    auto module = dyn_cast<ModuleOp>(symbol);
-    if (!module)
-      symbol->emitError("'") << symbol->getName() << "' is called '" << kKernels
-                             << "', expected another name: the module of kernels has that one";
-    return module;
-  }
-  auto builder = OpBuilder::atBlockEnd(top.getBody());
-  return ModuleOp::create(builder, top.getLoc(), kKernels);
-}
 
 /// How a kernel uses one of its memrefs: the value of `prog.access`.
 static StringRef getAccess(DestinationStyleOpInterface op, OpOperand &operand) {
@@ -51,11 +37,6 @@ static FailureOr<SmallVector<OpOperand *>> getLaunchOperands(Operation *op) {
   }
   operands.append(scalars);
   return operands;
-}
-
-static bool isSameKernel(func::FuncOp a, func::FuncOp b) {
-  return a.getFunctionType() == b.getFunctionType() && a.getArgAttrsAttr() == b.getArgAttrsAttr() &&
-         OperationEquivalence::isRegionEquivalentTo(&a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
 namespace {
@@ -115,7 +96,7 @@ private:
 
   func::FuncOp getOrInsert(func::FuncOp kernel) {
     for (func::FuncOp other : known) {
-      if (!isSameKernel(other, kernel))
+      if (!prog::isSameKernel(other, kernel))
         continue;
       kernel.erase();
       return other;
@@ -142,7 +123,7 @@ struct OutlineKernels : tile::impl::TileOutlineKernelsPassBase<OutlineKernels> {
     }
     if (work.empty())
       return;
-    ModuleOp kernels = getKernelsModule(top);
+    ModuleOp kernels = prog::getOrCreateKernels(top);
     if (!kernels)
       return signalPassFailure();
     Outliner outliner(kernels);
